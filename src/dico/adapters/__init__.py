@@ -1,0 +1,1 @@
+"""DiCo inside other libraries; each adapter needs its library installed."""

@@ -1,0 +1,147 @@
+r"""The largest SND that deterministic policies can have in an action box (app:max_snd).
+
+The problem maximises a convex function, so it is not a convex problem, but its maximum lies at vertices of the box:
+with all others held, an agent's sum of distances is convex in its own action. What remains is how many agents to
+put on each vertex. For few combinations all are tried; for more, agents are moved one at a time while that helps,
+and an upper bound tells how far from the maximum the result can be at most.
+"""
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from dico._checks import check_box
+
+ENUMERABLE = 2_000_000
+"""All ways to place the agents are tried if writing them down takes no more numbers than this."""
+MAX_VERTEX_AXES = 10
+"""Up to so many action components an agent may move to any vertex; beyond, along one of them or to the opposite one."""
+STARTS = 8
+
+
+@dataclass(frozen=True)
+class MaxSND:
+    """The result of :func:`max_snd`."""
+
+    value: float
+    """The SND of ``actions``: attained, so the maximum is no less."""
+    upper_bound: float
+    """Proven: the maximum is no more. Equal to ``value`` where that is exact."""
+    actions: Float[Tensor, "n m"]
+    """One action per agent that attains ``value``."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether ``value`` is the maximum, up to rounding."""
+        return self.upper_bound <= self.value * (1 + 1e-12)
+
+
+def max_snd(n_agents: int, low: Sequence[float] | Tensor, high: Sequence[float] | Tensor) -> MaxSND:
+    r"""Maximise :math:`\frac{2}{n(n-1)}\sum_{i<j}\|\mu_i-\mu_j\|_2` over :math:`a_{min}\le\mu_i\le a_{max}`.
+
+    >>> best = max_snd(4, [-1, -1], [1, 1])
+    >>> round(best.value, 4), best.exact
+    (2.2761, True)
+    """
+    _check_agents(n_agents)
+    low, high = (corner.double() for corner in check_box(low, high))
+    sides = high - low
+    if n_agents == 1:
+        return MaxSND(0.0, 0.0, low[None])
+    m = len(sides)
+    # Reflections map the box to itself, so one agent may be held on the first vertex.
+    ways = math.comb(2**m + n_agents - 2, n_agents - 1) if m <= MAX_VERTEX_AXES else math.inf
+    if ways * (n_agents + 2**m) <= ENUMERABLE:
+        corners = _enumerate(n_agents, sides)
+        value = upper_bound = _snd(corners, sides)
+    else:
+        corners = max((_search(start, sides) for start in _starts(n_agents, m)), key=lambda c: _snd(c, sides))
+        value = _snd(corners, sides)
+        upper_bound = max(value, snd_upper_bound(n_agents, low, high))
+    return MaxSND(value, upper_bound, torch.where(corners, high, low))
+
+
+def snd_upper_bound(n_agents: int, low: Sequence[float] | Tensor, high: Sequence[float] | Tensor) -> float:
+    r"""A value that the SND of n agents in the box cannot exceed, the smaller of two, with side lengths :math:`L_k`:
+
+    - :math:`\frac{n}{n-1}E\|V-W\|` over independent uniform vertices V, W; tight when :math:`2^m` divides n;
+    - :math:`\sqrt{\sum_k L_k^2 \cdot 2\lfloor n/2\rfloor\lceil n/2\rceil / (n(n-1))}`; tight for two agents.
+
+    >>> round(snd_upper_bound(2, [-1, -1], [1, 1]), 4)
+    2.8284
+    """
+    _check_agents(n_agents)
+    if n_agents == 1:
+        return 0.0
+    low, high = (corner.double() for corner in check_box(low, high))
+    squares = (high - low).square()
+    if len(squares) <= 16:
+        differing = _vertices(len(squares)).double()
+        expected = (differing @ squares).sqrt().mean().item()
+    else:  # by Jensen's inequality no less than the expectation
+        expected = (squares.sum() / 2).sqrt().item()
+    n, half = n_agents, n_agents // 2
+    split = squares.sum().item() * 2 * half * (n - half) / (n * (n - 1))
+    return min(expected * n / (n - 1), math.sqrt(split))
+
+
+def _vertices(m: int) -> Bool[Tensor, "vertices m"]:
+    return (torch.arange(2**m)[:, None] >> torch.arange(m)) & 1 == 1
+
+
+def _distances(a: Bool[Tensor, "*a m"], b: Bool[Tensor, "*b m"], sides: Float[Tensor, " m"]) -> Tensor:
+    return ((a[..., :, None, :] != b[..., None, :, :]).double() @ sides.square()).sqrt()
+
+
+def _snd(corners: Bool[Tensor, "n m"], sides: Float[Tensor, " m"]) -> float:
+    n = len(corners)
+    return _distances(corners, corners, sides).sum().item() / (n * (n - 1))
+
+
+def _enumerate(n: int, sides: Float[Tensor, " m"]) -> Bool[Tensor, "n m"]:
+    vertices = _vertices(len(sides))
+    between = _distances(vertices, vertices, sides)
+    others = torch.tensor(list(itertools.combinations_with_replacement(range(len(vertices)), n - 1)))
+    placed = torch.nn.functional.pad(others, (1, 0))
+    counts = torch.zeros(len(placed), len(vertices), dtype=torch.float64)
+    counts.scatter_add_(1, placed, torch.ones_like(placed, dtype=torch.float64))
+    total = ((counts @ between) * counts).sum(1)
+    return vertices[placed[total.argmax()]]
+
+
+def _starts(n: int, m: int) -> list[Bool[Tensor, "n m"]]:
+    """Spread evenly over vertices and their opposites, then at random; the same every time."""
+    generator = torch.Generator().manual_seed(0)
+    half = (torch.arange((n + 1) // 2)[:, None] >> torch.arange(m).clamp(max=62)) & 1 == 1
+    spread = torch.stack((half, ~half), 1).flatten(0, 1)[:n]
+    return [spread, *(torch.rand(n, m, generator=generator) < 0.5 for _ in range(STARTS - 1))]
+
+
+def _search(corners: Bool[Tensor, "n m"], sides: Float[Tensor, " m"]) -> Bool[Tensor, "n m"]:
+    """Move one agent at a time to its best vertex until no move helps."""
+    corners = corners.clone()
+    n, m = corners.shape
+    everywhere = _vertices(m) if m <= MAX_VERTEX_AXES else None
+    steps = torch.cat((torch.zeros(1, m), torch.eye(m), torch.ones(1, m))).bool()
+    moved = True
+    while moved:
+        moved = False
+        for i in range(n):
+            reachable = corners[i] ^ steps if everywhere is None else everywhere
+            others = torch.cat((corners[:i], corners[i + 1 :]))
+            gain = _distances(reachable, others, sides).sum(1)
+            best = int(gain.argmax())
+            if gain[best] > _distances(corners[i, None], others, sides).sum() * (1 + 1e-12):
+                corners[i] = reachable[best]
+                moved = True
+    return corners
+
+
+def _check_agents(n_agents: int) -> None:
+    if n_agents < 1:
+        raise ValueError(f"n_agents must be a positive integer, got {n_agents}")

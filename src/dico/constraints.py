@@ -1,0 +1,170 @@
+r"""What diversity is wanted: the function g from measured to desired diversity (Discussion, inequality constraints)."""
+
+import re
+from collections.abc import Callable, Sequence
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+Value = float | Sequence[float] | Tensor
+"""A diversity, or one for each member of a population."""
+
+FORMS = "'0.3', '>=0.3', '<=0.5', '0.2..0.5' or 'free'"
+
+
+class Constraint(nn.Module):
+    r""":math:`g(x)=\mathrm{clamp}(x, lo, hi)`, with ``lo`` and ``hi`` as buffers of any broadcastable shape.
+
+    Equal, bounded and free members live in one batch because each is only a pair of numbers. They are kept in float64
+    so that a float64 policy meets them exactly (a device without float64 needs ``.float()`` first).
+    Make one with :func:`equal`, :func:`at_least`, :func:`at_most`, :func:`between` or :func:`free`.
+
+    >>> between(0.2, [0.5, 0.9])(torch.tensor([0.1, 1.0]))
+    tensor([0.2000, 0.9000])
+    """
+
+    lo: Float[Tensor, "*members"]
+    hi: Float[Tensor, "*members"]
+
+    def __init__(self, lo: Value, hi: Value):
+        super().__init__()
+        bounds = torch.broadcast_tensors(_float64(lo), _float64(hi))
+        self.register_buffer("lo", bounds[0].clone())
+        self.register_buffer("hi", bounds[1].clone())
+
+    def forward(self, x: Float[Tensor, "*batch"]) -> Float[Tensor, "*broadcast"]:
+        """Desired diversity for measured ``x``; at a bound the bound wins, so ``equal`` has no slope anywhere."""
+        lo, hi = self.lo.to(x.dtype), self.hi.to(x.dtype)
+        return torch.where(x <= lo, lo, torch.where(x >= hi, hi, x))
+
+    def texts(self) -> list[str]:
+        """One text for each member, as :func:`parse_constraint` reads it.
+
+        >>> stack_constraints([equal(0.3), at_most(0.5), free()]).texts()
+        ['0.3', '<=0.5', 'free']
+        """
+        return [_text(lo, hi) for lo, hi in zip(self.lo.flatten().tolist(), self.hi.flatten().tolist(), strict=True)]
+
+    def extra_repr(self) -> str:
+        return ", ".join(self.texts())
+
+
+Goal = Constraint | Callable[[Tensor], Tensor]
+"""A constraint, or any continuous function g from measured to desired diversity."""
+
+
+def equal(x: Value) -> Constraint:
+    """Diversity is exactly ``x``: :math:`g(s)=x`.
+
+    >>> equal(0.3)(torch.tensor(2.0))
+    tensor(0.3000)
+    """
+    x = _diversity("x", x)
+    return Constraint(x, x)
+
+
+def at_least(x: Value) -> Constraint:
+    r"""Diversity is ``x`` or more: :math:`g(s)=\max(s, x)`.
+
+    >>> at_least(0.3)(torch.tensor([0.1, 2.0]))
+    tensor([0.3000, 2.0000])
+    """
+    return Constraint(_diversity("x", x), torch.inf)
+
+
+def at_most(x: Value) -> Constraint:
+    r"""Diversity is ``x`` or less: :math:`g(s)=\min(s, x)`.
+
+    >>> at_most(0.3)(torch.tensor([0.1, 2.0]))
+    tensor([0.1000, 0.3000])
+    """
+    return Constraint(0.0, _diversity("x", x))
+
+
+def between(lo: Value, hi: Value) -> Constraint:
+    """Diversity is left alone within ``[lo, hi]`` and brought to the nearer end from outside.
+
+    >>> between(0.2, 0.5)(torch.tensor([0.1, 0.3, 2.0]))
+    tensor([0.2000, 0.3000, 0.5000])
+    """
+    lo_values, hi_values = torch.broadcast_tensors(_float64(_diversity("lo", lo)), _float64(_diversity("hi", hi)))
+    if (lo_values > hi_values).any():
+        raise ValueError(f"lo must not exceed hi, got lo={_plain(lo)} and hi={_plain(hi)}")
+    return Constraint(lo_values, hi_values)
+
+
+def free() -> Constraint:
+    """No control: :math:`g(s)=s`, the unscaled policies of eq:unscaled_policies.
+
+    >>> free()(torch.tensor(2.0))
+    tensor(2.)
+    """
+    return Constraint(0.0, torch.inf)
+
+
+def stack_constraints(constraints: Sequence[Constraint]) -> Constraint:
+    """One constraint for a population, a member each.
+
+    >>> stack_constraints([equal(0.0), equal(1.0), free()])(torch.full((3,), 0.4))
+    tensor([0.0000, 1.0000, 0.4000])
+    """
+    if not constraints:
+        raise ValueError("constraints must hold at least one constraint, got an empty sequence")
+    return Constraint(torch.stack([c.lo for c in constraints]), torch.stack([c.hi for c in constraints]))
+
+
+def parse_constraint(text: str) -> Constraint:
+    """Read ``0.3``, ``>=0.3``, ``<=0.5``, ``0.2..0.5`` or ``free``.
+
+    >>> parse_constraint("0.2..0.5").texts()
+    ['0.2..0.5']
+    """
+    number = r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)\s*"
+    text = text.strip().lower()
+    if text == "free":
+        return free()
+    if found := re.fullmatch(rf"(>=|<=)?{number}", text):
+        make = {None: equal, ">=": at_least, "<=": at_most}[found[1]]
+        return make(float(found[2]))
+    if found := re.fullmatch(rf"{number}\.\.{number}", text):
+        return between(float(found[1]), float(found[2]))
+    raise ValueError(f"text must be a constraint such as {FORMS}, got {text!r}")
+
+
+def as_goal(constraint: Goal | str | float) -> Goal:
+    """A constraint from a number (equal to it) or a text; a callable g stays as it is.
+
+    >>> as_goal(0.3), as_goal(">=0.3")
+    (Constraint(0.3), Constraint(>=0.3))
+    """
+    if callable(constraint):
+        return constraint
+    return parse_constraint(constraint) if isinstance(constraint, str) else equal(constraint)
+
+
+def _float64(value: Value) -> Tensor:
+    return torch.as_tensor(value, dtype=torch.float64)
+
+
+def _diversity(name: str, value: Value) -> Value:
+    """Reject what no diversity can be; numbers are checked as numbers, without a tensor's value being read."""
+    values = _float64(value)
+    in_range = (
+        0 <= value < torch.inf if isinstance(value, int | float) else bool(((0 <= values) & values.isfinite()).all())
+    )
+    if not in_range:
+        raise ValueError(f"{name} must be a diversity, finite and at least 0, got {_plain(value)}")
+    return value
+
+
+def _plain(value: Value) -> object:
+    return value.tolist() if isinstance(value, Tensor) else value
+
+
+def _text(lo: float, hi: float) -> str:
+    if lo == hi:
+        return f"{lo:g}"
+    if hi == torch.inf:
+        return "free" if lo == 0 else f">={lo:g}"
+    return f"<={hi:g}" if lo == 0 else f"{lo:g}..{hi:g}"

@@ -1,0 +1,176 @@
+"""Batched networks: one set of weights per agent, and per member of a population, in single matrix products."""
+
+import math
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Literal, Protocol, runtime_checkable
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+
+@runtime_checkable
+class Deviations(Protocol):
+    """What DiCo needs of the per-agent networks."""
+
+    n_agents: int
+
+    def __call__(self, obs: Float[Tensor, "*batch n o"]) -> Float[Tensor, "*batch n d"]:
+        """Each agent's network at the agent's own row."""
+        ...
+
+    def everyone(self, obs: Float[Tensor, "*batch o"]) -> Float[Tensor, "*batch n d"]:
+        """Every agent's network at every row."""
+        ...
+
+
+class StackedLinear(nn.Module):
+    """As many linear layers as ``stack`` has entries: ``(*stack, rows, inputs) -> (*stack, rows, outputs)``.
+
+    >>> StackedLinear((3,), 4, 2)(torch.ones(3, 10, 4)).shape
+    torch.Size([3, 10, 2])
+    """
+
+    def __init__(self, stack: Sequence[int], inputs: int, outputs: int):
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(*stack, inputs, outputs))
+        self.bias = nn.Parameter(torch.empty(*stack, 1, outputs))
+        self.reset_parameters()
+
+    def reset_parameters(self, generator: torch.Generator | None = None) -> None:
+        """Draw anew from the distribution of ``torch.nn.Linear``."""
+        bound = 1 / math.sqrt(self.weight.shape[-2])
+        for parameter in (self.weight, self.bias):
+            nn.init.uniform_(parameter, -bound, bound, generator=generator)
+
+    def forward(self, x: Float[Tensor, "*stack rows inputs"]) -> Float[Tensor, "*stack rows outputs"]:
+        return torch.matmul(x, self.weight) + self.bias
+
+    def extra_repr(self) -> str:
+        *stack, inputs, outputs = self.weight.shape
+        return f"stack={tuple(stack)}, inputs={inputs}, outputs={outputs}"
+
+
+class StackedMLP(nn.Sequential):
+    """As many MLPs as ``stack`` has entries: ``(*stack, rows, inputs) -> (*stack, rows, outputs)``."""
+
+    def __init__(
+        self,
+        stack: Sequence[int],
+        inputs: int,
+        outputs: int,
+        hidden: Sequence[int] = (256, 256),
+        activation: Callable[[], nn.Module] = nn.Tanh,
+    ):
+        sizes = (inputs, *hidden, outputs)
+        layers: list[nn.Module] = []
+        for size, next_size in pairwise(sizes):
+            layers += [StackedLinear(stack, size, next_size), activation()]
+        super().__init__(*layers[:-1])
+
+
+class SharedMLP(nn.Module):
+    """One MLP for every agent: ``(*members, ..., o) -> (*members, ..., d)``.
+
+    >>> SharedMLP(4, 2)(torch.ones(10, 3, 4)).shape
+    torch.Size([10, 3, 2])
+    """
+
+    def __init__(self, inputs: int, outputs: int, hidden: Sequence[int] = (256, 256), members: Sequence[int] = ()):
+        super().__init__()
+        self.inputs = inputs
+        self.member_axes = len(members)
+        self.mlp = StackedMLP(members, inputs, outputs, hidden)
+
+    def forward(self, obs: Float[Tensor, "*batch o"]) -> Float[Tensor, "*batch d"]:
+        members, batch = obs.shape[: self.member_axes], obs.shape[self.member_axes : -1]
+        output = self.mlp(obs.reshape(*members, math.prod(batch), obs.shape[-1]))
+        return output.reshape(*members, *batch, output.shape[-1])
+
+
+class AgentMLP(nn.Module):
+    """One MLP per agent, evaluated together.
+
+    >>> nets = AgentMLP(3, inputs=4, outputs=2)
+    >>> obs = torch.ones(10, 3, 4)
+    >>> nets(obs).shape, nets.everyone(obs).shape  # each on its own row; all on every row
+    (torch.Size([10, 3, 2]), torch.Size([10, 3, 3, 2]))
+    """
+
+    def __init__(
+        self,
+        n_agents: int,
+        inputs: int,
+        outputs: int,
+        hidden: Sequence[int] = (256, 256),
+        members: Sequence[int] = (),
+    ):
+        super().__init__()
+        self.n_agents = n_agents
+        self.inputs = inputs
+        self.member_axes = len(members)
+        self.mlp = StackedMLP((*members, n_agents), inputs, outputs, hidden)
+
+    def forward(self, obs: Float[Tensor, "*batch n o"]) -> Float[Tensor, "*batch n d"]:
+        """Each agent's network on its own row."""
+        members, batch = obs.shape[: self.member_axes], obs.shape[self.member_axes : -2]
+        rows = obs.reshape(*members, math.prod(batch), *obs.shape[-2:]).transpose(-3, -2)
+        return self._agents_last(self.mlp(rows), (*members, *batch))
+
+    def everyone(self, obs: Float[Tensor, "*batch o"]) -> Float[Tensor, "*batch n d"]:
+        """Every agent's network on every row, in one pass."""
+        members, batch = obs.shape[: self.member_axes], obs.shape[self.member_axes : -1]
+        rows = obs.reshape(*members, 1, math.prod(batch), obs.shape[-1])
+        return self._agents_last(self.mlp(rows), (*members, *batch))
+
+    def _agents_last(self, output: Tensor, batch: tuple[int, ...]) -> Tensor:
+        return output.transpose(-3, -2).reshape(*batch, self.n_agents, output.shape[-1])
+
+
+class PerAgent(nn.Module):
+    """Any network per agent, such as a GNN or a recurrent net: each ``(..., n, o) -> (..., n, d)``.
+
+    ``sees="team"`` hands each network the whole team's observations and takes the agent's own row of its output, which
+    is right for any network. ``sees="self"`` hands it the agent's own row alone when acting: n times cheaper,
+    for networks that treat rows one by one.
+
+    >>> nets = PerAgent([nn.Linear(4, 2) for _ in range(3)], sees="self")
+    >>> obs = torch.ones(10, 3, 4)
+    >>> nets(obs).shape, nets.everyone(obs).shape
+    (torch.Size([10, 3, 2]), torch.Size([10, 3, 3, 2]))
+    """
+
+    def __init__(self, networks: Sequence[nn.Module] | nn.ModuleList, sees: Literal["team", "self"] = "team"):
+        super().__init__()
+        if sees not in ("team", "self"):
+            raise ValueError(f"sees must be 'team' or 'self', got {sees!r}")
+        self.networks = nn.ModuleList(networks)
+        self.n_agents = len(self.networks)
+        self.sees = sees
+
+    def forward(self, obs: Float[Tensor, "*batch n o"]) -> Float[Tensor, "*batch n d"]:
+        """Each agent's network, at the agent's own row."""
+        if self.sees == "self":
+            return torch.stack([net(obs[..., i, :]) for i, net in enumerate(self.networks)], -2)
+        return torch.stack([net(obs)[..., i, :] for i, net in enumerate(self.networks)], -2)
+
+    def everyone(self, obs: Float[Tensor, "*batch rows o"]) -> Float[Tensor, "*batch rows n d"]:
+        """Every agent's network on every row."""
+        return torch.stack([net(obs) for net in self.networks], -2)
+
+
+class Broadcast(nn.Module):
+    """A module that already maps ``(..., n, o)`` to ``(..., n, d)``, row i through agent i's network."""
+
+    def __init__(self, module: nn.Module, n_agents: int):
+        super().__init__()
+        self.module = module
+        self.n_agents = n_agents
+
+    def forward(self, obs: Float[Tensor, "*batch n o"]) -> Float[Tensor, "*batch n d"]:
+        return self.module(obs)
+
+    def everyone(self, obs: Float[Tensor, "*batch o"]) -> Float[Tensor, "*batch n d"]:
+        """Every agent's network on every row: the row is shown to each of the n agents."""
+        return self.module(obs.unsqueeze(-2).expand(*obs.shape[:-1], self.n_agents, obs.shape[-1]))

@@ -1,0 +1,284 @@
+"""DiCo: policies whose diversity equals a chosen value."""
+
+import warnings
+from collections.abc import Sequence
+from typing import Literal, NamedTuple, cast
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from dico._checks import check_box, check_choice, check_members, check_tau
+from dico.bounds import snd_upper_bound
+from dico.constraints import Constraint, Goal, Value, as_goal
+from dico.kinds import KINDS
+from dico.metrics import METRICS, Metric
+from dico.nets import AgentMLP, Broadcast, Deviations, PerAgent, SharedMLP
+
+GRADIENTS = ("soft", "detached", "straight_through")
+INITIALS = ("batch", "desired")
+SMALLEST = 1e-8
+"""Measured diversity counts as no less than this, so that the scale stays finite where all agents coincide."""
+
+
+class Estimated(NamedTuple):
+    """What one training pass gives."""
+
+    params: Tensor
+    """Each agent's output at its own observation: ``(*members, ..., n, d)``."""
+    snd_hat: Tensor
+    """The estimate the outputs were scaled with: ``(*members)``; hand it to :meth:`DiCo.commit_`."""
+
+
+class DiCo(nn.Module):
+    r"""A team's policies, scaled to a desired diversity (eq:scaled_policies).
+
+    .. math:: \pi_i(o) = \pi_h(o) + \big(g(\widehat{\mathrm{SND}})/\widehat{\mathrm{SND}}\big)^{1/p}\,\pi_{h,i}(o)
+
+    ``shared`` maps ``(*members, ..., o)`` to the shared output. ``deviations`` is a sequence of n networks, one per
+    agent (see :class:`~dico.nets.PerAgent`); or a module ``(..., n, o) -> (..., n, d)`` that sends row i through agent
+    i's network, with a method ``everyone`` that sends every row through every network,
+    ``(..., o) -> (..., n, d)``. A module without that method is shown each row n times, as ``(..., n, n, o)``: right
+    for networks that treat rows one by one (then pass ``n_agents``).
+
+    The estimate :math:`\widehat{\mathrm{SND}}` is kept between batches. :meth:`commit_` alone writes it; everything
+    else is pure, compiles with ``fullgraph=True`` and reads no value back to Python.
+
+    Args:
+        shared: the homogeneous network :math:`\pi_h`.
+        deviations: the per-agent networks :math:`\pi_{h,i}`.
+        constraint: g; a :class:`~dico.constraints.Constraint`, a number (equal to it), a text or any callable.
+        kind: ``deterministic``, ``shared_std``, ``agent_std`` or ``agent_std_paper`` (:mod:`dico.kinds`).
+        tau: soft update in [0, 1], a number or one per member; 1 makes thm:scaling exact on the batch.
+        low, high: the action box, one number per action component.
+        squash_shared: bring the shared mean into the box by a tanh.
+        gradient: how it flows through the estimate. ``soft``: through the new batch's share tau, as in the original;
+            ``detached``: not at all; ``straight_through``: in full, the value being the soft one.
+        initial: the first estimate comes from the first ``batch``, or is the ``desired`` value (alg:cbd).
+        metric: a name in ``dico.METRICS``, or a ``Metric``; its degree p is taken into account.
+        members: leading dimensions of the networks' parameters; a population of policies in one module.
+        n_agents: only for a ``deviations`` module that does not say.
+
+    >>> policy = DiCo.mlp(n_agents=3, obs_dim=4, act_dim=2, constraint=0.5, tau=1.0)
+    >>> obs = torch.randn(32, 3, 4)
+    >>> actions, snd_hat = policy.forward_and_estimate(obs)
+    >>> policy.commit_(snd_hat)
+    >>> from dico import snd
+    >>> round(snd(policy.everyone(obs)).item(), 4)
+    0.5
+    """
+
+    snd_hat: Tensor
+    has_estimate: Tensor
+    tau: Tensor
+    low: Tensor | None
+    high: Tensor | None
+
+    def __init__(
+        self,
+        shared: nn.Module,
+        deviations: nn.Module | Sequence[nn.Module],
+        constraint: Goal | str | float,
+        *,
+        kind: str = "deterministic",
+        tau: Value = 0.01,
+        low: Sequence[float] | Tensor | None = None,
+        high: Sequence[float] | Tensor | None = None,
+        squash_shared: bool = False,
+        gradient: Literal["soft", "detached", "straight_through"] = "soft",
+        initial: Literal["batch", "desired"] = "batch",
+        metric: str | Metric = "snd",
+        members: Sequence[int] = (),
+        n_agents: int | None = None,
+    ):
+        super().__init__()
+        self.shared = shared
+        self.deviations = _as_deviations(deviations, n_agents)
+        self.n_agents: int = self.deviations.n_agents
+        self.members = tuple(members)
+        self.constraint = as_goal(constraint)
+        self.kind = KINDS[check_choice("kind", kind, KINDS)]
+        self.gradient = check_choice("gradient", gradient, GRADIENTS)
+        self.metric = metric if isinstance(metric, Metric) else METRICS[check_choice("metric", metric, METRICS)]
+        self.squash_shared = squash_shared
+        if isinstance(self.constraint, Constraint):
+            check_members("constraint", self.constraint.lo, self.members)
+        if squash_shared and (low is None or high is None):
+            raise ValueError(f"squash_shared=True needs low and high, the action box, got low={low} and high={high}")
+        if (low is None) != (high is None):
+            raise ValueError(f"low and high must be given together, got low={low} and high={high}")
+        box = (None, None) if low is None or high is None else check_box(low, high)
+        self.register_buffer("low", box[0])
+        self.register_buffer("high", box[1])
+        self.register_buffer("tau", check_tau(tau, self.members))
+        # A fixed point of g, so that the policies are unscaled until the first estimate.
+        start = self.constraint(torch.ones(self.members)).expand(self.members).clone()
+        self.register_buffer("snd_hat", start.to(torch.get_default_dtype()))
+        seen = check_choice("initial", initial, INITIALS) == "desired"
+        self.register_buffer("has_estimate", torch.full(self.members, seen))
+        self._warn_if_out_of_reach()
+
+    @classmethod
+    def mlp(
+        cls,
+        n_agents: int,
+        obs_dim: int,
+        act_dim: int,
+        constraint: Goal | str | float,
+        *,
+        kind: str = "deterministic",
+        hidden: Sequence[int] = (256, 256),
+        tau: Value = 0.01,
+        low: Sequence[float] | Tensor | None = None,
+        high: Sequence[float] | Tensor | None = None,
+        squash_shared: bool = False,
+        gradient: Literal["soft", "detached", "straight_through"] = "soft",
+        initial: Literal["batch", "desired"] = "batch",
+        metric: str | Metric = "snd",
+        members: Sequence[int] = (),
+    ) -> "DiCo":
+        """The paper's networks: tanh MLPs for the shared policy and for each agent's deviation.
+
+        >>> DiCo.mlp(2, 4, 2, ">=0.3", kind="shared_std")(torch.zeros(10, 2, 4)).shape  # means and deviations
+        torch.Size([10, 2, 4])
+        """
+        for name, size in (("n_agents", n_agents), ("obs_dim", obs_dim), ("act_dim", act_dim)):
+            if size < 1:
+                raise ValueError(f"{name} must be a positive integer, got {size}")
+        if low is not None and high is not None and check_box(low, high)[0].shape != (act_dim,):
+            raise ValueError(f"low and high must hold act_dim={act_dim} numbers each, got low={low} and high={high}")
+        widths = KINDS[check_choice("kind", kind, KINDS)]
+        return cls(
+            SharedMLP(obs_dim, widths.shared_width * act_dim, hidden, members),
+            AgentMLP(n_agents, obs_dim, widths.deviation_width * act_dim, hidden, members),
+            constraint,
+            kind=kind,
+            tau=tau,
+            low=low,
+            high=high,
+            squash_shared=squash_shared,
+            gradient=gradient,
+            initial=initial,
+            metric=metric,
+            members=members,
+        )
+
+    def forward(
+        self, obs: Float[Tensor, "*batch n o"], snd_hat: Float[Tensor, "..."] | None = None
+    ) -> Float[Tensor, "*batch n d"]:
+        """Each agent's output at its own row; ``snd_hat`` in place of the kept estimate."""
+        self._check_obs(obs, per_agent=True)
+        return self._scaled(self._homogeneous(obs), self.kind.deviation(self.deviations(obs)), snd_hat)
+
+    def estimate(self, obs: Float[Tensor, "*batch o"]) -> Float[Tensor, "*members"]:
+        r"""Soft-updated diversity of the unscaled deviations over all rows of ``obs``; differentiable, writes nothing.
+
+        .. math:: \widehat{\mathrm{SND}} \leftarrow \tau\,\mathrm{SND}(\{\pi_{h,i}\}) + (1-\tau)\,\widehat{\mathrm{SND}}
+        """
+        self._check_obs(obs)
+        return self._soft_update(self._deviations_of_everyone(obs))
+
+    def forward_and_estimate(self, obs: Float[Tensor, "*batch n o"]) -> Estimated:
+        """A training forward: ``estimate(obs)`` and ``forward(obs, that estimate)`` from one pass of the deviations.
+
+        An agent's output at its own row is one of those that the estimate is made of; it is not computed again.
+        """
+        self._check_obs(obs, per_agent=True)
+        everyone = self._deviations_of_everyone(obs)
+        snd_hat = self._soft_update(everyone)
+        own = everyone.diagonal(dim1=-3, dim2=-2).movedim(-1, -2)
+        return Estimated(self._scaled(self._homogeneous(obs), own, snd_hat), snd_hat)
+
+    def everyone(
+        self, obs: Float[Tensor, "*batch o"], snd_hat: Float[Tensor, "..."] | None = None
+    ) -> Float[Tensor, "*members obs n d"]:
+        """Every agent's output at every row of ``obs``, scaled: what SND and the maps are computed from."""
+        self._check_obs(obs)
+        params = self._scaled(self._homogeneous(obs).unsqueeze(-2), self._deviations_of_everyone(obs), snd_hat)
+        return self._flat(params)
+
+    def commit_(self, snd_hat: Float[Tensor, "..."]) -> None:
+        """Keep ``snd_hat`` as the estimate from now on: the only method that writes."""
+        with torch.no_grad():
+            self.snd_hat.copy_(snd_hat)
+            self.has_estimate.fill_(True)
+
+    def scale(self, snd_hat: Float[Tensor, "..."] | None = None) -> Float[Tensor, "..."]:
+        r"""The factor on the deviations, :math:`(g(\widehat{\mathrm{SND}})/\widehat{\mathrm{SND}})^{1/p}`.
+
+        It is 1 for a lone agent, who has no diversity to scale.
+        """
+        x = (self.snd_hat if snd_hat is None else snd_hat).clamp_min(SMALLEST)
+        if self.n_agents == 1:
+            return torch.ones_like(x)
+        ratio = self.constraint(x) / x
+        return ratio if self.metric.degree == 1 else ratio ** (1 / self.metric.degree)
+
+    def _homogeneous(self, obs: Tensor) -> Tensor:
+        params = self.kind.homogeneous(self.shared(obs))
+        if not self.squash_shared:
+            return params
+        low, high = cast(Tensor, self.low), cast(Tensor, self.high)
+        mean, rest = params.tensor_split([low.shape[-1]], -1)
+        return torch.cat((low + (high - low) * (mean.tanh() + 1) / 2, rest), -1)
+
+    def _deviations_of_everyone(self, obs: Tensor) -> Tensor:
+        return self.kind.deviation(self.deviations.everyone(obs))
+
+    def _scaled(self, homogeneous: Tensor, deviation: Tensor, snd_hat: Tensor | None) -> Tensor:
+        if homogeneous.shape[-1] != deviation.shape[-1]:
+            raise ValueError(
+                f"shared and deviations must output {self.kind.shared_width} and {self.kind.deviation_width} numbers "
+                f"per action component, got outputs that make {homogeneous.shape[-1]} and {deviation.shape[-1]} in all"
+            )
+        scale = self.scale(snd_hat)
+        scale = scale.reshape(scale.shape + (1,) * (deviation.ndim - scale.ndim)).to(deviation.dtype)
+        return homogeneous + scale * deviation
+
+    def _soft_update(self, everyone: Tensor) -> Tensor:
+        before = self.snd_hat
+        measured = self.metric.fn(self._flat(everyone).to(before.dtype))
+        tau = torch.where(self.has_estimate, self.tau.to(before.dtype), 1.0)
+        soft = torch.lerp(before, measured, tau)
+        if self.gradient == "soft":
+            return soft
+        soft = soft.detach()
+        if self.gradient == "detached":
+            return soft
+        measured_now = measured.detach().clamp_min(SMALLEST)
+        return soft + soft / measured_now * (measured - measured.detach())
+
+    def _flat(self, params: Tensor) -> Tensor:
+        return params.flatten(len(self.members), -3)
+
+    def _check_obs(self, obs: Tensor, *, per_agent: bool = False) -> None:
+        rows = (self.n_agents,) if per_agent else ()
+        features = getattr(self.deviations, "inputs", obs.shape[-1])
+        k = len(self.members)
+        fits = obs.ndim > k + len(rows) and obs.shape[:k] == self.members and obs.shape[-1] == features
+        if not fits or (per_agent and obs.shape[-2:-1] != rows):
+            form = ", ".join(map(str, (*self.members, "...", *rows, features)))
+            raise ValueError(f"obs must have shape ({form}), got {tuple(obs.shape)}")
+
+    def _warn_if_out_of_reach(self) -> None:
+        if self.low is None or self.high is None or self.kind.width != 1 or not isinstance(self.constraint, Constraint):
+            return
+        bound = snd_upper_bound(self.n_agents, self.low, self.high)
+        desired = self.constraint.lo.max().item()
+        if self.metric is METRICS["snd"] and self.n_agents > 1 and desired > bound:
+            warnings.warn(
+                f"a desired diversity of {desired:g} is out of reach: {self.n_agents} agents in this action box have "
+                f"an SND of at most {bound:.4g}; means will lie outside the box (see action_space_loss)",
+                stacklevel=3,
+            )
+
+
+def _as_deviations(deviations: nn.Module | Sequence[nn.Module], n_agents: int | None) -> Deviations:
+    if isinstance(deviations, nn.ModuleList) or not isinstance(deviations, nn.Module):
+        deviations = PerAgent(deviations)
+    n = getattr(deviations, "n_agents", n_agents)
+    if not isinstance(n, int) or n < 1 or n_agents not in (None, n):
+        raise ValueError(
+            f"n_agents must be the number of deviation networks, at least 1, got n_agents={n_agents} for {n} networks"
+        )
+    return deviations if isinstance(deviations, Deviations) else Broadcast(deviations, n)
