@@ -44,7 +44,7 @@ class StackedLinear(nn.Module):
         for parameter in (self.weight, self.bias):
             nn.init.uniform_(parameter, -bound, bound, generator=generator)
 
-    def forward(self, x: Float[Tensor, "*stack rows inputs"]) -> Float[Tensor, "*stack rows outputs"]:
+    def forward(self, x: Float[Tensor, "*#stack rows inputs"]) -> Float[Tensor, "*stack rows outputs"]:
         return torch.matmul(x, self.weight) + self.bias
 
     def extra_repr(self) -> str:
