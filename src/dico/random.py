@@ -1,4 +1,4 @@
-"""Random numbers as a function of a seed and a counter: the same alone, in a population, on any device, after a resume."""
+"""Random numbers from a seed and a counter: the same alone, in a population, on any device, after a resume."""
 
 import math
 from collections.abc import Sequence
@@ -14,9 +14,9 @@ _MIX = ((30, -4658895280553007687), (27, -7723592293110705685), (31, None))
 class Random:
     """One stream of random numbers for each member of a population, keyed by the member's seed.
 
-    The i-th number of a stream is a hash of its seed and i (splitmix64), computed with tensor operations alone: nothing is
-    read back to Python, so drawing compiles and can be captured in a CUDA graph. The state is ``keys`` and
-    ``counter``; copy them to save it. ``stream`` keeps the draws of different uses of a seed apart.
+    The i-th number of a stream is a hash of its seed and i (splitmix64), computed with tensor operations alone:
+    nothing is read back to Python, so drawing compiles and can be captured in a CUDA graph. The state is ``keys``
+    and ``counter``; copy them to save it. ``stream`` keeps the draws of different uses of a seed apart.
 
     >>> population, alone = Random([0, 1, 2]), Random([1])
     >>> torch.equal(population.uniform(5, 2)[1], alone.uniform(5, 2)[0])
