@@ -1,5 +1,9 @@
-"""Bad input is told by name, value and what is allowed."""
+"""Bad input is told by name, value and what is allowed.
 
+Numbers are checked as Python numbers: a policy can then be built where tensors hold no data (FakeTensorMode, meta).
+"""
+
+import math
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import TypeVar
@@ -7,7 +11,22 @@ from typing import TypeVar
 import torch
 from torch import Tensor
 
+Value = float | Sequence[float] | Tensor
+"""A number, or one for each member of a population."""
+Vector = Sequence[float] | Tensor
+"""A number for each action component."""
 Choice = TypeVar("Choice", bound=str)
+
+
+def numbers(value: Value) -> list[float]:
+    """All numbers in ``value``.
+
+    >>> numbers(0.5), numbers([0.1, 0.2])
+    ([0.5], [0.1, 0.2])
+    """
+    if isinstance(value, Tensor):
+        return value.flatten().tolist()
+    return [float(value)] if isinstance(value, int | float) else [x for item in value for x in numbers(item)]
 
 
 def check_choice(name: str, value: Choice, allowed: Iterable[str]) -> Choice:
@@ -20,31 +39,45 @@ def check_choice(name: str, value: Choice, allowed: Iterable[str]) -> Choice:
     return value
 
 
+def check_positive(name: str, value: int) -> None:
+    """``value`` must be a whole number above 0."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ValueError(f"{name} must be a positive integer, got {value!r}")
+
+
+def check_diversity(name: str, value: Value) -> None:
+    """Diversities are finite and at least 0."""
+    if not all(0 <= x < math.inf for x in numbers(value)):
+        raise ValueError(f"{name} must be a diversity, finite and at least 0, got {plain(value)}")
+
+
+def check_tau(tau: Value) -> None:
+    """Soft-update weights in [0, 1]."""
+    if not all(0 <= x <= 1 for x in numbers(tau)):
+        raise ValueError(f"tau must be in [0, 1], got {plain(tau)}")
+
+
 def check_members(name: str, value: Tensor, members: tuple[int, ...]) -> None:
     """``value`` must be one number, or one for each member of the population."""
     if value.shape not in ((), members):
-        raise ValueError(
-            f"{name} must hold one value or one for each of members={members}, got shape {tuple(value.shape)}"
-        )
+        raise ValueError(f"{name} must hold one value or one for each of members={members}, got {tuple(value.shape)}")
 
 
-def check_tau(tau: float | Sequence[float] | Tensor, members: tuple[int, ...]) -> Tensor:
-    """Soft-update weights, one or one per member, in [0, 1]."""
-    values = torch.as_tensor(tau, dtype=torch.float64).clone()
-    if not ((0 <= values) & (values <= 1)).all():
-        raise ValueError(f"tau must be in [0, 1], got {values.tolist()}")
-    check_members("tau", values, members)
-    return values
+def check_box(low: Vector, high: Vector) -> tuple[list[float], list[float]]:
+    """The two corners of an action box."""
+    corners = numbers(low), numbers(high)
+    if not corners[0] or len(corners[0]) != len(corners[1]):
+        raise ValueError(f"low and high must hold as many numbers as each other, got {plain(low)} and {plain(high)}")
+    if not all(-math.inf < a < b < math.inf for a, b in zip(*corners, strict=True)):
+        raise ValueError(f"low must be below high, both finite, got low={plain(low)} and high={plain(high)}")
+    return corners
 
 
-def check_box(low: Sequence[float] | Tensor, high: Sequence[float] | Tensor) -> tuple[Tensor, Tensor]:
-    """The two corners of an action box, each ``(m,)``."""
-    corners = [torch.as_tensor(corner, dtype=torch.get_default_dtype()) for corner in (low, high)]
-    low, high = corners
-    if low.ndim != 1 or low.shape != high.shape or not low.numel():
-        raise ValueError(
-            f"low and high must be vectors of equal length, got shapes {tuple(low.shape)} and {tuple(high.shape)}"
-        )
-    if not ((low < high) & low.isfinite() & high.isfinite()).all():
-        raise ValueError(f"low must be below high, both finite, got low={low.tolist()} and high={high.tolist()}")
-    return low, high
+def plain(value: Value) -> object:
+    """``value`` for an error message."""
+    return value.tolist() if isinstance(value, Tensor) else value
+
+
+def float64(value: Value) -> Tensor:
+    """Exact as a Python number is."""
+    return torch.as_tensor(value, dtype=torch.float64)

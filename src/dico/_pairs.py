@@ -1,16 +1,53 @@
 """Sums over agent pairs in memory linear in the number of agents."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
+
+CHUNKS = 3
+"""Observations are worked on in so many parts, which bounds the memory for intermediate results."""
+CACHE = 2**17
+"""On a CPU, no more numbers than this at a time: they stay in its cache."""
+FEWEST = 2**14
+"""No fewer numbers than this at a time: they would not be worth the calls."""
 
 
 def agents_first(params: Float[Tensor, "*batch n d"]) -> Float[Tensor, "d n *batch"]:
-    """Move the long axes last: work over many observations vectorises, work over two action components does not."""
-    return params.movedim((-1, -2), (0, 1)).contiguous()
+    """A view with the long axes last: work over many observations vectorises, over two components it does not."""
+    return params.movedim((-1, -2), (0, 1))
+
+
+def pair_distances(
+    params: Float[Tensor, "*batch n d"], i: Int[Tensor, " pairs"], j: Int[Tensor, " pairs"]
+) -> Float[Tensor, "pairs *batch"]:
+    """Euclidean distances of given agent pairs; their gradient is 0 where two agents coincide.
+
+    >>> pair_distances(torch.tensor([[0.0], [1.0], [3.0]]), torch.tensor([0, 1]), torch.tensor([2, 2]))
+    tensor([3., 2.])
+    """
+    team = agents_first(params).contiguous()
+    square = (team[:, i] - team[:, j]).square().sum(dim=0)
+    apart = square > 0
+    return torch.where(apart, torch.where(apart, square, 1).sqrt(), 0)
+
+
+def pair_distance_sum(params: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch"]:
+    """Sum of Euclidean distances over agent pairs, in memory linear in agents, forward and backward.
+
+    >>> pair_distance_sum(torch.tensor([[0.0], [1.0], [3.0]]))
+    tensor(6.)
+    """
+    *batch, n, d = params.shape
+    if n == 2:
+        return torch.linalg.vector_norm(params[..., 0, :] - params[..., 1, :], dim=-1)
+    rows = params.reshape(-1, n, d)
+    most = CACHE if params.device.type == "cpu" else rows.numel()
+    size = max(min(rows.numel() // CHUNKS, most), FEWEST)
+    sums = [PairDistanceSum.apply(chunk) for chunk in rows.split(max(1, size // (n * d)))]
+    return torch.cat(cast(list[Tensor], sums)).reshape(batch)
 
 
 def cyclic_pairs(n: int) -> Iterator[tuple[int, int]]:
@@ -27,13 +64,8 @@ def cyclic_pairs(n: int) -> Iterator[tuple[int, int]]:
         yield shift, n if 2 * shift < n else n // 2
 
 
-def _wrapped(team: Float[Tensor, "d n *batch"]) -> Tensor:
-    """The team followed by its first half, so that every cyclic shift is a plain slice."""
-    return torch.cat((team, team[:, : team.shape[1] // 2]), dim=1)
-
-
 class PairDistanceSum(torch.autograd.Function):
-    r"""Sum of Euclidean distances over agent pairs: ``(d, n, *batch) -> (*batch)``.
+    r"""Sum of Euclidean distances over agent pairs: ``(rows, n, d) -> (rows)``.
 
     Autograd would keep every pair's difference for the backward pass. Here the backward pass recomputes them from
     the team alone, using :math:`\partial \|x_i - x_j\| / \partial x_i = (x_i - x_j) / \|x_i - x_j\|`, with 0 where two
@@ -43,12 +75,11 @@ class PairDistanceSum(torch.autograd.Function):
     generate_vmap_rule = True
 
     @staticmethod
-    def forward(team: Tensor) -> Tensor:
-        wrapped = _wrapped(team)
-        total = team.new_zeros(team.shape[2:])
-        for shift, rows in cyclic_pairs(team.shape[1]):
-            difference = wrapped[:, :rows] - wrapped[:, shift : shift + rows]
-            total = total + difference.square().sum(dim=0).sqrt().sum(dim=0)
+    def forward(params: Tensor) -> Tensor:
+        total = torch.zeros_like(params[..., 0, 0])
+        for near, far, _ in _shifted(params):
+            difference = near - far
+            total += difference.mul_(difference).sum(dim=0).sqrt_().sum(dim=0)
         return total
 
     @staticmethod
@@ -57,15 +88,28 @@ class PairDistanceSum(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Tensor) -> Tensor:
-        (team,) = ctx.saved_tensors
-        n = team.shape[1]
-        wrapped = _wrapped(team)
-        pull = torch.zeros_like(wrapped)
-        for shift, rows in cyclic_pairs(n):
-            difference = wrapped[:, :rows] - wrapped[:, shift : shift + rows]
-            length = torch.linalg.vector_norm(difference, dim=0)
-            direction = difference / length.clamp_min(torch.finfo(length.dtype).tiny)
+        (params,) = ctx.saved_tensors
+        n = params.shape[-2]
+        pull = params.new_zeros(params.shape[-1], n + n // 2, *params.shape[:-2])
+        for near, far, shift in _shifted(params):
+            difference = near - far
+            square = difference.square().sum(dim=0)
+            direction = difference * torch.where(square > 0, square, 1).rsqrt()
+            rows = near.shape[1]
             pull[:, :rows] += direction
             pull[:, shift : shift + rows] -= direction
         pull[:, : n // 2] += pull[:, n:]
-        return grad_outputs[0] * pull[:, :n]
+        return (grad_outputs[0] * pull[:, :n]).movedim((0, 1), (-1, -2))
+
+
+def _wrapped(params: Tensor) -> Tensor:
+    """The team followed by its first half, agents first, so that every cyclic shift is a plain slice."""
+    team = agents_first(params)
+    return torch.cat((team, team[:, : team.shape[1] // 2]), dim=1)
+
+
+def _shifted(params: Tensor) -> Iterator[tuple[Tensor, Tensor, int]]:
+    """The two ends of all pairs, one cyclic shift at a time."""
+    team = _wrapped(params)
+    for shift, rows in cyclic_pairs(params.shape[-2]):
+        yield team[:, :rows], team[:, shift : shift + rows], shift

@@ -8,14 +8,13 @@ and an upper bound tells how far from the maximum the result can be at most.
 
 import itertools
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from dico._checks import check_box
+from dico._checks import Vector, check_box, check_positive
 
 ENUMERABLE = 2_000_000
 """All ways to place the agents are tried if writing them down takes no more numbers than this."""
@@ -41,15 +40,15 @@ class MaxSND:
         return self.upper_bound <= self.value * (1 + 1e-12)
 
 
-def max_snd(n_agents: int, low: Sequence[float] | Tensor, high: Sequence[float] | Tensor) -> MaxSND:
+def max_snd(n_agents: int, low: Vector, high: Vector) -> MaxSND:
     r"""Maximise :math:`\frac{2}{n(n-1)}\sum_{i<j}\|\mu_i-\mu_j\|_2` over :math:`a_{min}\le\mu_i\le a_{max}`.
 
     >>> best = max_snd(4, [-1, -1], [1, 1])
     >>> round(best.value, 4), best.exact
     (2.2761, True)
     """
-    _check_agents(n_agents)
-    low, high = (corner.double() for corner in check_box(low, high))
+    check_positive("n_agents", n_agents)
+    low, high = (torch.tensor(corner, dtype=torch.float64) for corner in check_box(low, high))
     sides = high - low
     if n_agents == 1:
         return MaxSND(0.0, 0.0, low[None])
@@ -66,7 +65,7 @@ def max_snd(n_agents: int, low: Sequence[float] | Tensor, high: Sequence[float] 
     return MaxSND(value, upper_bound, torch.where(corners, high, low))
 
 
-def snd_upper_bound(n_agents: int, low: Sequence[float] | Tensor, high: Sequence[float] | Tensor) -> float:
+def snd_upper_bound(n_agents: int, low: Vector, high: Vector) -> float:
     r"""A value that the SND of n agents in the box cannot exceed, the smaller of two, with side lengths :math:`L_k`:
 
     - :math:`\frac{n}{n-1}E\|V-W\|` over independent uniform vertices V, W; tight when :math:`2^m` divides n;
@@ -75,18 +74,17 @@ def snd_upper_bound(n_agents: int, low: Sequence[float] | Tensor, high: Sequence
     >>> round(snd_upper_bound(2, [-1, -1], [1, 1]), 4)
     2.8284
     """
-    _check_agents(n_agents)
+    check_positive("n_agents", n_agents)
     if n_agents == 1:
         return 0.0
-    low, high = (corner.double() for corner in check_box(low, high))
-    squares = (high - low).square()
-    if len(squares) <= 16:
-        differing = _vertices(len(squares)).double()
-        expected = (differing @ squares).sqrt().mean().item()
+    squares = [(b - a) ** 2 for a, b in zip(*check_box(low, high), strict=True)]
+    if len(squares) <= MAX_VERTEX_AXES:
+        lengths = [math.sqrt(sum(chosen)) for chosen in itertools.product(*((0.0, square) for square in squares))]
+        expected = sum(lengths) / len(lengths)
     else:  # by Jensen's inequality no less than the expectation
-        expected = (squares.sum() / 2).sqrt().item()
+        expected = math.sqrt(sum(squares) / 2)
     n, half = n_agents, n_agents // 2
-    split = squares.sum().item() * 2 * half * (n - half) / (n * (n - 1))
+    split = sum(squares) * 2 * half * (n - half) / (n * (n - 1))
     return min(expected * n / (n - 1), math.sqrt(split))
 
 
@@ -140,8 +138,3 @@ def _search(corners: Bool[Tensor, "n m"], sides: Float[Tensor, " m"]) -> Bool[Te
                 corners[i] = reachable[best]
                 moved = True
     return corners
-
-
-def _check_agents(n_agents: int) -> None:
-    if n_agents < 1:
-        raise ValueError(f"n_agents must be a positive integer, got {n_agents}")

@@ -7,8 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-Value = float | Sequence[float] | Tensor
-"""A diversity, or one for each member of a population."""
+from dico._checks import Value, check_diversity, float64, numbers, plain
 
 FORMS = "'0.3', '>=0.3', '<=0.5', '0.2..0.5' or 'free'"
 
@@ -29,7 +28,12 @@ class Constraint(nn.Module):
 
     def __init__(self, lo: Value, hi: Value):
         super().__init__()
-        bounds = torch.broadcast_tensors(_float64(lo), _float64(hi))
+        try:
+            bounds = torch.broadcast_tensors(float64(lo), float64(hi))
+        except RuntimeError:
+            raise ValueError(f"lo and hi must hold as many members, got lo={plain(lo)} and hi={plain(hi)}") from None
+        self.least = max(numbers(lo))
+        """The largest lower bound among the members, when made."""
         self.register_buffer("lo", bounds[0].clone())
         self.register_buffer("hi", bounds[1].clone())
 
@@ -60,7 +64,7 @@ def equal(x: Value) -> Constraint:
     >>> equal(0.3)(torch.tensor(2.0))
     tensor(0.3000)
     """
-    x = _diversity("x", x)
+    check_diversity("x", x)
     return Constraint(x, x)
 
 
@@ -70,7 +74,8 @@ def at_least(x: Value) -> Constraint:
     >>> at_least(0.3)(torch.tensor([0.1, 2.0]))
     tensor([0.3000, 2.0000])
     """
-    return Constraint(_diversity("x", x), torch.inf)
+    check_diversity("x", x)
+    return Constraint(x, torch.inf)
 
 
 def at_most(x: Value) -> Constraint:
@@ -79,7 +84,8 @@ def at_most(x: Value) -> Constraint:
     >>> at_most(0.3)(torch.tensor([0.1, 2.0]))
     tensor([0.1000, 0.3000])
     """
-    return Constraint(0.0, _diversity("x", x))
+    check_diversity("x", x)
+    return Constraint(0.0, x)
 
 
 def between(lo: Value, hi: Value) -> Constraint:
@@ -88,10 +94,16 @@ def between(lo: Value, hi: Value) -> Constraint:
     >>> between(0.2, 0.5)(torch.tensor([0.1, 0.3, 2.0]))
     tensor([0.2000, 0.3000, 0.5000])
     """
-    lo_values, hi_values = torch.broadcast_tensors(_float64(_diversity("lo", lo)), _float64(_diversity("hi", hi)))
-    if (lo_values > hi_values).any():
-        raise ValueError(f"lo must not exceed hi, got lo={_plain(lo)} and hi={_plain(hi)}")
-    return Constraint(lo_values, hi_values)
+    check_diversity("lo", lo)
+    check_diversity("hi", hi)
+    constraint = Constraint(lo, hi)
+    if isinstance(lo, int | float) and isinstance(hi, int | float):
+        crossed = lo > hi
+    else:
+        crossed = (constraint.lo > constraint.hi).any()
+    if crossed:
+        raise ValueError(f"lo must not exceed hi, got lo={plain(lo)} and hi={plain(hi)}")
+    return constraint
 
 
 def free() -> Constraint:
@@ -141,25 +153,6 @@ def as_goal(constraint: Goal | str | float) -> Goal:
     if callable(constraint):
         return constraint
     return parse_constraint(constraint) if isinstance(constraint, str) else equal(constraint)
-
-
-def _float64(value: Value) -> Tensor:
-    return torch.as_tensor(value, dtype=torch.float64)
-
-
-def _diversity(name: str, value: Value) -> Value:
-    """Reject what no diversity can be; numbers are checked as numbers, without a tensor's value being read."""
-    values = _float64(value)
-    in_range = (
-        0 <= value < torch.inf if isinstance(value, int | float) else bool(((0 <= values) & values.isfinite()).all())
-    )
-    if not in_range:
-        raise ValueError(f"{name} must be a diversity, finite and at least 0, got {_plain(value)}")
-    return value
-
-
-def _plain(value: Value) -> object:
-    return value.tolist() if isinstance(value, Tensor) else value
 
 
 def _text(lo: float, hi: float) -> str:

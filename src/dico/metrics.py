@@ -13,7 +13,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from dico._pairs import PairDistanceSum, agents_first
+from dico._checks import check_choice, check_positive
+from dico._pairs import pair_distance_sum, pair_distances
 
 MAX_CLIQUE_AGENTS = 14
 """Overlapping clusters are found among all 2^n subsets of agents; beyond this many agents that is too many."""
@@ -44,8 +45,7 @@ def snd_at(params: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch"]:
     """
     _check(params, "(..., n, d)")
     n = params.shape[-2]
-    total: Tensor = PairDistanceSum.apply(agents_first(params))  # pyright: ignore[reportAssignmentType]
-    return total * (2 / max(n * (n - 1), 1))
+    return pair_distance_sum(params) * (2 / max(n * (n - 1), 1))
 
 
 def snd(
@@ -70,15 +70,14 @@ def snd(
     """
     _check(params, "(..., obs, n, d)")
     if observations is not None:
-        _check_positive("observations", observations)
+        check_positive("observations", observations)
         drawn = torch.randint(params.shape[-3], (observations,), generator=generator, device=params.device)
         params = params.index_select(-3, drawn)
     if pairs is None:
         return snd_at(params).mean(-1)
-    _check_positive("pairs", pairs)
+    check_positive("pairs", pairs)
     i, j = _random_pairs(params.shape[-2], pairs, generator, params.device)
-    team = agents_first(params)
-    return torch.linalg.vector_norm(team[:, i] - team[:, j], dim=0).mean(0).mean(-1)
+    return pair_distances(params, i, j).mean(0).mean(-1)
 
 
 def behavioural_distances(params: Float[Tensor, "*batch obs n d"]) -> Float[Tensor, "*batch n n"]:
@@ -168,12 +167,11 @@ def hse(
     """
     distances = behavioural_distances(params)
     n = params.shape[-2]
+    check_choice("clustering", clustering, ("single", "cliques"))
     if clustering == "single":
         size = torch.arange(1, n, dtype=params.dtype, device=params.device)
         return (_merge_steps(distances) * torch.log2(n / size)).sum((-2, -1)) / n
-    if clustering == "cliques":
-        return _clique_entropy(distances)
-    raise ValueError(f"clustering must be 'single' or 'cliques', got {clustering!r}")
+    return _clique_entropy(distances)
 
 
 @dataclass(frozen=True)
@@ -228,9 +226,8 @@ def _clique_entropy(distances: Float[Tensor, "*batch n n"]) -> Float[Tensor, "*b
     level = torch.nn.functional.pad(distances[..., i, j].sort(-1).values, (1, 0))
     threshold = level[..., :-1, None]  # the clusters stay the same from one level to the next
     clique = (diameter[..., None, :] <= threshold) & (threshold < grown[..., None, :])
-    share = clique * inside.sum(-1)
-    share = share / share.sum(-1, keepdim=True)
-    bits = torch.special.entr(share.to(distances.dtype)).sum(-1) / math.log(2)
+    size = clique * inside.sum(-1).to(distances.dtype)
+    bits = torch.special.entr(size / size.sum(-1, keepdim=True)).sum(-1) / math.log(2)
     return (bits * level.diff(dim=-1)).sum(-1)
 
 
@@ -250,8 +247,3 @@ def _check(params: Tensor, form: str) -> None:
         raise ValueError(
             f"params must be a floating-point tensor {form}, no axis empty, got {tuple(params.shape)} {params.dtype}"
         )
-
-
-def _check_positive(name: str, value: int) -> None:
-    if value < 1:
-        raise ValueError(f"{name} must be a positive integer or None, got {value}")

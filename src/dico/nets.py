@@ -9,6 +9,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from dico._checks import check_choice
+
 
 @runtime_checkable
 class Deviations(Protocol):
@@ -143,8 +145,7 @@ class PerAgent(nn.Module):
 
     def __init__(self, networks: Sequence[nn.Module] | nn.ModuleList, sees: Literal["team", "self"] = "team"):
         super().__init__()
-        if sees not in ("team", "self"):
-            raise ValueError(f"sees must be 'team' or 'self', got {sees!r}")
+        check_choice("sees", sees, ("team", "self"))
         self.networks = nn.ModuleList(networks)
         self.n_agents = len(self.networks)
         self.sees = sees

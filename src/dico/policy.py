@@ -8,9 +8,18 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from dico._checks import check_box, check_choice, check_members, check_tau
+from dico._checks import (
+    Value,
+    Vector,
+    check_box,
+    check_choice,
+    check_members,
+    check_positive,
+    check_tau,
+    float64,
+)
 from dico.bounds import snd_upper_bound
-from dico.constraints import Constraint, Goal, Value, as_goal
+from dico.constraints import Constraint, Goal, as_goal
 from dico.kinds import KINDS
 from dico.metrics import METRICS, Metric
 from dico.nets import AgentMLP, Broadcast, Deviations, PerAgent, SharedMLP
@@ -82,8 +91,8 @@ class DiCo(nn.Module):
         *,
         kind: str = "deterministic",
         tau: Value = 0.01,
-        low: Sequence[float] | Tensor | None = None,
-        high: Sequence[float] | Tensor | None = None,
+        low: Vector | None = None,
+        high: Vector | None = None,
         squash_shared: bool = False,
         gradient: Literal["soft", "detached", "straight_through"] = "soft",
         initial: Literal["batch", "desired"] = "batch",
@@ -107,16 +116,19 @@ class DiCo(nn.Module):
             raise ValueError(f"squash_shared=True needs low and high, the action box, got low={low} and high={high}")
         if (low is None) != (high is None):
             raise ValueError(f"low and high must be given together, got low={low} and high={high}")
-        box = (None, None) if low is None or high is None else check_box(low, high)
-        self.register_buffer("low", box[0])
-        self.register_buffer("high", box[1])
-        self.register_buffer("tau", check_tau(tau, self.members))
+        corners = (None, None) if low is None or high is None else map(torch.tensor, check_box(low, high))
+        for name, corner in zip(("low", "high"), corners, strict=True):
+            self.register_buffer(name, corner)
+        check_tau(tau)
+        self.register_buffer("tau", float64(tau).clone())
+        check_members("tau", self.tau, self.members)
         # A fixed point of g, so that the policies are unscaled until the first estimate.
         start = self.constraint(torch.ones(self.members)).expand(self.members).clone()
         self.register_buffer("snd_hat", start.to(torch.get_default_dtype()))
         seen = check_choice("initial", initial, INITIALS) == "desired"
         self.register_buffer("has_estimate", torch.full(self.members, seen))
-        self._warn_if_out_of_reach()
+        if low is not None and high is not None:
+            self._warn_if_out_of_reach(low, high)
 
     @classmethod
     def mlp(
@@ -129,8 +141,8 @@ class DiCo(nn.Module):
         kind: str = "deterministic",
         hidden: Sequence[int] = (256, 256),
         tau: Value = 0.01,
-        low: Sequence[float] | Tensor | None = None,
-        high: Sequence[float] | Tensor | None = None,
+        low: Vector | None = None,
+        high: Vector | None = None,
         squash_shared: bool = False,
         gradient: Literal["soft", "detached", "straight_through"] = "soft",
         initial: Literal["batch", "desired"] = "batch",
@@ -143,9 +155,8 @@ class DiCo(nn.Module):
         torch.Size([10, 2, 4])
         """
         for name, size in (("n_agents", n_agents), ("obs_dim", obs_dim), ("act_dim", act_dim)):
-            if size < 1:
-                raise ValueError(f"{name} must be a positive integer, got {size}")
-        if low is not None and high is not None and check_box(low, high)[0].shape != (act_dim,):
+            check_positive(name, size)
+        if low is not None and high is not None and len(check_box(low, high)[0]) != act_dim:
             raise ValueError(f"low and high must hold act_dim={act_dim} numbers each, got low={low} and high={high}")
         widths = KINDS[check_choice("kind", kind, KINDS)]
         return cls(
@@ -249,7 +260,7 @@ class DiCo(nn.Module):
         return soft + soft / measured_now * (measured - measured.detach())
 
     def _flat(self, params: Tensor) -> Tensor:
-        return params.flatten(len(self.members), -3)
+        return params.reshape(*self.members, -1, *params.shape[-2:])
 
     def _check_obs(self, obs: Tensor, *, per_agent: bool = False) -> None:
         rows = (self.n_agents,) if per_agent else ()
@@ -260,12 +271,12 @@ class DiCo(nn.Module):
             form = ", ".join(map(str, (*self.members, "...", *rows, features)))
             raise ValueError(f"obs must have shape ({form}), got {tuple(obs.shape)}")
 
-    def _warn_if_out_of_reach(self) -> None:
-        if self.low is None or self.high is None or self.kind.width != 1 or not isinstance(self.constraint, Constraint):
+    def _warn_if_out_of_reach(self, low: Vector, high: Vector) -> None:
+        if self.kind.width > 1 or self.metric is not METRICS["snd"] or self.n_agents == 1:
             return
-        bound = snd_upper_bound(self.n_agents, self.low, self.high)
-        desired = self.constraint.lo.max().item()
-        if self.metric is METRICS["snd"] and self.n_agents > 1 and desired > bound:
+        bound = snd_upper_bound(self.n_agents, low, high)
+        desired = getattr(self.constraint, "least", 0.0)
+        if desired > bound:
             warnings.warn(
                 f"a desired diversity of {desired:g} is out of reach: {self.n_agents} agents in this action box have "
                 f"an SND of at most {bound:.4g}; means will lie outside the box (see action_space_loss)",

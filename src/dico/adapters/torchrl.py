@@ -1,0 +1,70 @@
+"""DiCo as an actor of TorchRL.
+
+The module reads observations from a tensordict and writes the parameters of the action distribution, so that it drops
+into a ``ProbabilisticActor`` and from there into any actor-critic loss.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from tensordict import TensorDictBase
+from tensordict.nn import TensorDictModuleBase
+from tensordict.utils import NestedKey
+
+from dico._checks import check_choice
+from dico.policy import DiCo
+
+
+class DiCoModule(TensorDictModuleBase):
+    """A :class:`~dico.policy.DiCo` policy between the keys of a tensordict.
+
+    ``in_keys`` is the observation ``(*batch, n, o)``. ``out_keys`` are mean and standard deviation for the stochastic
+    kinds, the mean alone for the deterministic one.
+
+    ``refresh="grad"`` renews and keeps the diversity estimate in every forward with gradients enabled: in the
+    losses, and not in collectors or under ``torch.no_grad()``, where the kept estimate is used. ``refresh="never"``
+    leaves the estimate to you: ``policy.commit_(policy.estimate(obs))``.
+
+    >>> from tensordict import TensorDict
+    >>> from torchrl.modules import ProbabilisticActor, TanhNormal
+    >>> policy = DiCo.mlp(n_agents=2, obs_dim=4, act_dim=2, constraint=0.3, kind="shared_std")
+    >>> keys = [("agents", "loc"), ("agents", "scale")]
+    >>> module = DiCoModule(policy, in_keys=[("agents", "observation")], out_keys=keys)
+    >>> actor = ProbabilisticActor(
+    ...     module, in_keys=keys, out_keys=[("agents", "action")], distribution_class=TanhNormal, return_log_prob=True
+    ... )
+    >>> data = TensorDict({"agents": {"observation": torch.zeros(10, 2, 4)}}, [10])
+    >>> actor(data)["agents", "action"].shape
+    torch.Size([10, 2, 2])
+    """
+
+    def __init__(
+        self,
+        policy: DiCo,
+        in_keys: Sequence[NestedKey] = (("agents", "observation"),),
+        out_keys: Sequence[NestedKey] | None = None,
+        refresh: str = "grad",
+    ):
+        super().__init__()
+        default = [("agents", "loc"), ("agents", "scale")][: policy.kind.width]
+        self.policy = policy
+        self.in_keys: list[NestedKey] = list(in_keys)  # pyright: ignore[reportIncompatibleVariableOverride]
+        self.out_keys: list[NestedKey] = list(out_keys or default)  # pyright: ignore[reportIncompatibleVariableOverride]
+        self.refresh = check_choice("refresh", refresh, ("grad", "never"))
+        if len(self.in_keys) != 1 or len(self.out_keys) != policy.kind.width:
+            raise ValueError(
+                f"in_keys must hold 1 key and out_keys {policy.kind.width} for this kind of policy, "
+                f"got {self.in_keys} and {self.out_keys}"
+            )
+
+    def forward(self, tensordict: TensorDictBase) -> TensorDictBase:
+        """Write every agent's distribution parameters at its own observation."""
+        obs = tensordict.get(self.in_keys[0])
+        if self.refresh == "grad" and torch.is_grad_enabled():
+            params, snd_hat = self.policy.forward_and_estimate(obs)
+            self.policy.commit_(snd_hat)
+        else:
+            params = self.policy(obs)
+        for key, value in zip(self.out_keys, params.chunk(len(self.out_keys), -1), strict=True):
+            tensordict.set(key, value)
+        return tensordict

@@ -1,0 +1,123 @@
+"""Nothing is read back to Python: the policy compiles as one graph and runs on tensors that hold no data."""
+
+import pytest
+import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.func import functional_call, stack_module_state, vmap
+
+from dico import METRICS, DiCo, between, equal, free, snd, stack_constraints
+from dico.kinds import KINDS
+
+METHODS = ["forward", "estimate", "everyone", "forward_and_estimate"]
+
+
+def make(kind="agent_std", constraint=0.5, **options):
+    box = {"low": [-1, -1], "high": [1, 1], "squash_shared": True}
+    return DiCo.mlp(3, 4, 2, constraint, kind=kind, hidden=(8,), **box, **options)
+
+
+@pytest.fixture(autouse=True)
+def _fresh_compiler():
+    torch.compiler.reset()
+
+
+def first(output):
+    return output if isinstance(output, torch.Tensor) else output[0]
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("method", METHODS)
+def test_runs_on_tensors_without_data(method, metric):
+    with FakeTensorMode():
+        policy = make(metric=metric)
+        output = getattr(policy, method)(torch.randn(5, 3, 4))
+        first(output).sum().backward()
+        policy.commit_(policy.estimate(torch.randn(5, 3, 4)))
+    shapes = {"forward": (5, 3, 4), "estimate": (), "everyone": (15, 3, 4), "forward_and_estimate": (5, 3, 4)}
+    assert first(output).shape == shapes[method]
+
+
+@pytest.mark.unchecked
+@pytest.mark.parametrize(
+    "options",
+    [{"kind": kind} for kind in KINDS]
+    + [{"metric": metric} for metric in METRICS]
+    + [{"gradient": gradient} for gradient in ("detached", "straight_through")]
+    + [{"members": (2,), "constraint": stack_constraints([equal(0.2), free()])}, {"constraint": between(0.1, 0.2)}],
+    ids=str,
+)
+def test_compiles_as_one_graph_with_equal_values_and_gradients(options):
+    torch.manual_seed(0)
+    policy = make(**options)
+    obs = torch.randn(*policy.members, 5, 3, 4)
+    policy.commit_(policy.estimate(torch.randn_like(obs)))
+    for method in METHODS:
+        eager = getattr(policy, method)
+        compiled = torch.compile(eager, fullgraph=True, backend="aot_eager")
+        results = []
+        for run in (eager, compiled):
+            policy.zero_grad()
+            output = run(obs)
+            if first(output).requires_grad:
+                first(output).square().sum().backward()
+            results.append((output, [p.grad for p in policy.parameters()]))
+        torch.testing.assert_close(results[0], results[1])
+
+
+@pytest.mark.unchecked
+def test_compiles_to_machine_code():
+    torch.manual_seed(0)
+    policy = make()
+    obs = torch.randn(5, 3, 4)
+    compiled = torch.compile(policy.forward_and_estimate, fullgraph=True)
+    torch.testing.assert_close(compiled(obs), policy.forward_and_estimate(obs))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("method", METHODS)
+def test_vmap_over_a_stacked_population_equals_a_loop_over_its_members(method, kind):
+    torch.manual_seed(0)
+    members = [make(kind=kind, constraint=c) for c in (equal(0.2), between(0.1, 0.3), free())]
+    for policy in members:
+        policy.commit_(policy.estimate(torch.randn(5, 3, 4)))
+    obs = torch.randn(3, 5, 3, 4)
+    params, buffers = stack_module_state(members)
+
+    class Call(torch.nn.Module):
+        def __init__(self, policy):
+            super().__init__()
+            self.policy = policy
+
+        def forward(self, obs):
+            return first(getattr(self.policy, method)(obs))
+
+    def call(params, buffers, obs):
+        state = {f"policy.{name}": value for name, value in (params | buffers).items()}
+        return functional_call(Call(members[0]), state, (obs,))
+
+    together = vmap(call)(params, buffers, obs)
+    alone = torch.stack([first(getattr(policy, method)(o)) for policy, o in zip(members, obs, strict=True)])
+    torch.testing.assert_close(together, alone)
+
+
+def test_vmapped_gradients_equal_a_loops():
+    torch.manual_seed(0)
+    members = [make() for _ in range(3)]
+    obs = torch.randn(3, 5, 3, 4)
+    params, buffers = stack_module_state(members)
+
+    def loss(params, buffers, obs):
+        return functional_call(members[0], params | buffers, (obs, torch.tensor(1.0))).square().mean()
+
+    together = vmap(torch.func.grad(loss))(params, buffers, obs)
+    for k, policy in enumerate(members):
+        policy(obs[k], torch.tensor(1.0)).square().mean().backward()
+        for name, parameter in policy.named_parameters():
+            torch.testing.assert_close(together[name][k], parameter.grad)
+
+
+def test_vmapped_gradients_of_the_metric_equal_a_loops():
+    x = torch.randn(4, 6, 5, 2, dtype=torch.float64)
+    together = vmap(torch.func.grad(snd))(x)
+    alone = torch.stack([torch.func.grad(snd)(row) for row in x])
+    torch.testing.assert_close(together, alone)

@@ -1,0 +1,306 @@
+"""How the DiCo module behaves beyond its theorems: estimate, gradients, networks of any sort, state."""
+
+import copy
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import nn
+
+import dico
+from dico.kinds import KINDS
+
+AGENTS, OBS, ACT = 3, 4, 2
+
+
+def make(constraint=0.5, **options):
+    torch.manual_seed(0)
+    return dico.DiCo.mlp(AGENTS, OBS, ACT, constraint, hidden=(8,), **options).double()
+
+
+def batch(*leading, seed=1):
+    return torch.randn(*leading, AGENTS, OBS, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def unscaled(policy, obs):
+    """Diversity of the deviations alone, from the definition."""
+    return dico.snd(policy.kind.deviation(policy.deviations.everyone(obs.reshape(-1, OBS))))
+
+
+# the estimate
+
+
+def test_first_estimate_is_the_first_batch_and_later_ones_move_by_tau():
+    policy = make(tau=0.1)
+    first, second = unscaled(policy, batch(16)), unscaled(policy, batch(16, seed=2))
+    policy.commit_(policy.estimate(batch(16)))
+    torch.testing.assert_close(policy.snd_hat, first)
+    torch.testing.assert_close(policy.estimate(batch(16, seed=2)), 0.9 * first + 0.1 * second)
+
+
+def test_initial_desired_starts_from_the_desired_value():
+    """alg:cbd, lines 2 to 4."""
+    policy = make(constraint=0.5, tau=0.1, initial="desired")
+    expected = 0.9 * 0.5 + 0.1 * unscaled(policy, batch(16))
+    torch.testing.assert_close(policy.estimate(batch(16)), expected)
+
+
+@pytest.mark.parametrize("constraint", [0.5, ">=0.5", "<=0.5", "0.2..0.5", "free"])
+def test_policies_are_unscaled_until_the_first_estimate(constraint):
+    policy = make(constraint)
+    assert policy.scale().item() == pytest.approx(1, abs=1e-6)
+
+
+def test_only_commit_writes():
+    policy = make()
+    before = copy.deepcopy(policy.state_dict())
+    obs = batch(16)
+    policy(obs)
+    policy.everyone(obs)
+    policy.forward_and_estimate(obs)
+    snd_hat = policy.estimate(obs)
+    for name, value in policy.state_dict().items():
+        assert torch.equal(value, before[name])
+    policy.commit_(snd_hat)
+    assert torch.equal(policy.snd_hat, snd_hat)
+
+
+def test_the_observation_set_unifies_all_agents_and_all_leading_dimensions():
+    policy = make(tau=1.0)
+    obs = batch(4, 5)
+    torch.testing.assert_close(policy.estimate(obs), policy.estimate(obs.reshape(-1, OBS)))
+    assert policy.everyone(obs).shape == (4 * 5 * AGENTS, AGENTS, ACT)
+    assert policy.everyone(obs[0, 0, 0]).shape == (1, AGENTS, ACT)
+
+
+def test_everyone_holds_each_agents_own_output():
+    policy = make()
+    obs = batch(6)
+    everyone = policy.everyone(obs).reshape(6, AGENTS, AGENTS, ACT)
+    own = torch.stack([everyone[:, i, i] for i in range(AGENTS)], 1)
+    torch.testing.assert_close(own, policy(obs))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("gradient", ["soft", "detached", "straight_through"])
+def test_one_pass_equals_estimate_then_forward(kind, gradient):
+    policy = make(kind=kind, gradient=gradient)
+    policy.commit_(policy.estimate(batch(8, seed=3)))
+    obs = batch(16)
+    snd_hat = policy.estimate(obs)
+    torch.testing.assert_close(tuple(policy.forward_and_estimate(obs)), (policy(obs, snd_hat), snd_hat))
+
+
+def test_one_pass_never_computes_a_network_on_an_observation_twice():
+    class Counting(nn.Linear):
+        rows = 0
+
+        def forward(self, obs):
+            self.rows += obs[..., 0].numel()
+            return super().forward(obs)
+
+    networks = [Counting(OBS, ACT) for _ in range(AGENTS)]
+    policy = dico.DiCo(nn.Linear(OBS, ACT), networks, 0.5)
+    policy.forward_and_estimate(torch.randn(16, AGENTS, OBS))
+    assert [net.rows for net in networks] == [16 * AGENTS] * AGENTS  # each observation once, its own among them
+
+
+# gradients
+
+
+@given(st.floats(0, 1))
+def test_soft_gradient_keeps_one_minus_tau_of_the_radial_part(tau):
+    """Growing all deviations by a common factor changes the loss as if 1 - tau of it were not scaled away."""
+    fraction = radial_gradient(make(tau=tau)) / radial_gradient(make(gradient="detached"))
+    assert fraction == pytest.approx(1 - tau, abs=1e-9)
+
+
+def test_straight_through_removes_the_radial_part_and_keeps_the_value():
+    assert radial_gradient(make(tau=0.01, gradient="straight_through")) == pytest.approx(0, abs=1e-12)
+    soft, straight = make(tau=0.01), make(tau=0.01, gradient="straight_through")
+    for policy in (soft, straight):
+        policy.commit_(policy.estimate(batch(8, seed=5)))
+    torch.testing.assert_close(straight.estimate(batch(8)), soft.estimate(batch(8)))
+
+
+def radial_gradient(policy):
+    """Derivative of a loss by the common size of all deviations, from a settled estimate."""
+    obs, target = batch(16), torch.ones(ACT, dtype=torch.float64)
+    policy.commit_(unscaled(policy, obs))
+    params, _ = policy.forward_and_estimate(obs)
+    (params - target).square().mean().backward()
+    last = policy.deviations.mlp[-1]
+    return sum((p.grad * p.detach()).sum().item() for p in (last.weight, last.bias))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("gradient", ["soft", "detached", "straight_through"])
+@pytest.mark.parametrize("metric", dico.METRICS)
+@pytest.mark.parametrize("coincide", ["two", "all"])
+def test_finite_gradients_where_agents_coincide(kind, gradient, metric, coincide):
+    policy = make(kind=kind, gradient=gradient, metric=metric, tau=0.5)
+    with torch.no_grad():
+        for p in policy.deviations.parameters():
+            p[1 if coincide == "two" else slice(1, None)] = p[0]
+    params, snd_hat = policy.forward_and_estimate(batch(16))
+    policy.commit_(snd_hat)
+    params.square().mean().backward()
+    assert params.isfinite().all()
+    assert all(p.grad.isfinite().all() for p in policy.parameters())
+
+
+def test_committing_before_backward_leaves_the_gradient_alone():
+    gradients = []
+    for early in (True, False):
+        policy = make(tau=0.3)
+        policy.commit_(policy.estimate(batch(8)))
+        params, snd_hat = policy.forward_and_estimate(batch(16, seed=4))
+        if early:
+            policy.commit_(snd_hat)
+        params.square().mean().backward()
+        gradients.append([p.grad for p in policy.parameters()])
+    torch.testing.assert_close(gradients[0], gradients[1], rtol=0, atol=0)
+
+
+# networks of any sort
+
+
+class MessagePassing(nn.Module):
+    """A graph network over the team: each agent hears the mean of the others."""
+
+    def __init__(self):
+        super().__init__()
+        self.own, self.heard = nn.Linear(OBS, ACT), nn.Linear(OBS, ACT)
+
+    def forward(self, obs):
+        others = (obs.sum(-2, keepdim=True) - obs) / (obs.shape[-2] - 1)
+        return self.own(obs) + self.heard(others)
+
+
+class Recurrent(nn.Module):
+    """A GRU over time: (batch, time, n, o) -> (batch, time, n, d)."""
+
+    def __init__(self):
+        super().__init__()
+        self.gru, self.head = nn.GRU(OBS, 8, batch_first=True), nn.Linear(8, ACT)
+
+    def forward(self, obs):
+        sequences = obs.movedim(-2, 1).flatten(0, 1)
+        out = self.head(self.gru(sequences)[0])
+        return out.unflatten(0, (obs.shape[0], obs.shape[-2])).movedim(1, -2)
+
+
+@pytest.mark.parametrize("network", [MessagePassing, Recurrent])
+def test_graph_and_recurrent_networks_meet_the_desired_diversity(network):
+    torch.manual_seed(0)
+    policy = dico.DiCo(network(), [network() for _ in range(AGENTS)], 0.7, tau=1.0).double()
+    obs = batch(5, 6)
+    params, snd_hat = policy.forward_and_estimate(obs)
+    policy.commit_(snd_hat)
+    torch.testing.assert_close(policy(obs), params)
+    assert dico.snd(policy.everyone(obs)).item() == pytest.approx(0.7, rel=1e-9)
+    own = torch.stack([policy.deviations.networks[i](obs)[..., i, :] for i in range(AGENTS)], -2)
+    torch.testing.assert_close(policy(obs), policy.shared(obs) + policy.scale() * own)
+
+
+def test_a_module_without_everyone_is_shown_each_row_n_times():
+    class Batched(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = nn.Parameter(torch.randn(AGENTS, OBS, ACT))
+
+        def forward(self, obs):
+            return torch.einsum("...ni,nio->...no", obs, self.weight)
+
+    policy = dico.DiCo(nn.Linear(OBS, ACT), Batched(), 0.7, tau=1.0, n_agents=AGENTS).double()
+    params, snd_hat = policy.forward_and_estimate(batch(9))
+    policy.commit_(snd_hat)
+    torch.testing.assert_close(policy(batch(9)), params)
+    assert dico.snd(policy.everyone(batch(9))).item() == pytest.approx(0.7, rel=1e-9)
+
+
+def test_networks_that_see_themselves_equal_networks_that_see_the_team():
+    networks = [nn.Linear(OBS, ACT) for _ in range(AGENTS)]
+    obs = torch.randn(5, AGENTS, OBS)
+    team, alone = dico.PerAgent(networks), dico.PerAgent(networks, sees="self")
+    torch.testing.assert_close(team(obs), alone(obs))
+    torch.testing.assert_close(team.everyone(obs), alone.everyone(obs))
+
+
+def test_mlps_equal_one_network_per_agent():
+    policy = make()
+    obs = batch(7)
+    for i in range(AGENTS):
+        x = obs[:, i]
+        for layer in policy.deviations.mlp:
+            x = x @ layer.weight[i] + layer.bias[i] if hasattr(layer, "weight") else layer(x)
+        torch.testing.assert_close(policy.deviations(obs)[:, i], x)
+
+
+def test_initial_weights_are_distributed_as_torchs_linear():
+    policy = dico.DiCo.mlp(50, 16, 2, 0.5)
+    weight = policy.deviations.mlp[0].weight
+    assert weight.abs().max() <= 1 / 4
+    assert weight.std().item() == pytest.approx(1 / 4 / 3**0.5, rel=0.02)
+
+
+def test_a_population_equals_its_members():
+    population = make(constraint=dico.equal([0.2, 0.9]), members=(2,), tau=[0.1, 1.0])
+    obs = batch(2, 8)
+    population.commit_(population.estimate(obs))
+    params, snd_hat = population.forward_and_estimate(batch(2, 8, seed=7))
+    for k, (desired, tau) in enumerate([(0.2, 0.1), (0.9, 1.0)]):
+        member = make(constraint=desired, tau=tau)
+        with torch.no_grad():
+            for p, stacked in zip(member.parameters(), population.parameters(), strict=True):
+                p.copy_(stacked[k])
+        member.commit_(member.estimate(obs[k]))
+        alone = member.forward_and_estimate(batch(2, 8, seed=7)[k])
+        torch.testing.assert_close((params[k], snd_hat[k]), tuple(alone))
+
+
+# the box
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_squashing_brings_the_shared_mean_into_the_box(kind):
+    low, high = [-1, 2], [3, 2.5]
+    policy = make(0.0, kind=kind, low=low, high=high, squash_shared=True)
+    plain = make(0.0, kind=kind)
+    obs = 100 * batch(50)
+    mean, rest = policy(obs).tensor_split([ACT], -1)
+    raw, raw_rest = plain(obs).tensor_split([ACT], -1)
+    low, high = torch.tensor(low), torch.tensor(high)
+    assert ((mean >= low) & (mean <= high)).all()
+    torch.testing.assert_close(mean, low + (high - low) * (raw.tanh() + 1) / 2)
+    torch.testing.assert_close(rest, raw_rest)
+
+
+def test_out_of_reach_is_warned_of_not_forbidden():
+    box = {"low": [-1, -1], "high": [1, 1]}
+    with pytest.warns(UserWarning, match=r"6 is out of reach.*2\.276"):
+        dico.DiCo.mlp(4, OBS, ACT, 6.0, **box)
+    dico.DiCo.mlp(4, OBS, ACT, 2.2, **box)
+    dico.DiCo.mlp(4, OBS, ACT, 6.0, kind="agent_std", **box)
+
+
+# state
+
+
+def test_state_dict_carries_estimate_and_constraint():
+    policy = make()
+    policy.commit_(policy.estimate(batch(8)))
+    other = make(constraint=0.1)
+    other.load_state_dict(policy.state_dict())
+    assert torch.equal(other(batch(4)), policy(batch(4)))
+    assert other.has_estimate
+    assert other.constraint.texts() == ["0.5"]
+
+
+def test_mixed_precision_measures_in_full_precision():
+    policy = dico.DiCo.mlp(AGENTS, OBS, ACT, 0.5, tau=1.0)
+    with torch.autocast("cpu", torch.bfloat16):
+        params, snd_hat = policy.forward_and_estimate(torch.randn(8, AGENTS, OBS))
+    assert snd_hat.dtype == torch.float32
+    assert params.isfinite().all()
