@@ -40,11 +40,12 @@ class StackedLinear(nn.Module):
         self.bias = nn.Parameter(torch.empty(*stack, 1, outputs))
         self.reset_parameters()
 
-    def reset_parameters(self, generator: torch.Generator | None = None) -> None:
-        """Draw anew from the distribution of ``torch.nn.Linear``."""
+    @torch.no_grad()
+    def reset_parameters(self, uniform: Callable[[tuple[int, ...]], Tensor] = torch.rand) -> None:
+        """Draw anew from the distribution of ``torch.nn.Linear``, given numbers uniform in [0, 1) of a shape."""
         bound = 1 / math.sqrt(self.weight.shape[-2])
         for parameter in (self.weight, self.bias):
-            nn.init.uniform_(parameter, -bound, bound, generator=generator)
+            parameter.copy_(bound * (2 * uniform(tuple(parameter.shape)) - 1))
 
     def forward(self, x: Float[Tensor, "*#stack rows inputs"]) -> Float[Tensor, "*stack rows outputs"]:
         return torch.matmul(x, self.weight) + self.bias

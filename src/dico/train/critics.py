@@ -1,0 +1,47 @@
+"""Value networks of a population: one per agent on what it sees, or one for the group on all that it sees."""
+
+from collections.abc import Sequence
+
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from dico.nets import AgentMLP, SharedMLP, StackedLinear
+from dico.random import Random
+
+
+class LocalCritic(nn.Module):
+    """A network per agent: ``(*members, ..., n, inputs) -> (*members, ..., n)``.
+
+    >>> LocalCritic(2, 4, hidden=(8,), members=(3,))(torch.zeros(3, 5, 2, 4)).shape
+    torch.Size([3, 5, 2])
+    """
+
+    def __init__(self, n_agents: int, inputs: int, hidden: Sequence[int], members: Sequence[int]):
+        super().__init__()
+        self.net = AgentMLP(n_agents, inputs, 1, hidden, members)
+
+    def forward(self, x: Float[Tensor, "*batch n inputs"]) -> Float[Tensor, "*batch n"]:
+        return self.net(x).squeeze(-1)
+
+
+class CentralCritic(nn.Module):
+    """One network on the whole group, its value shared by all: ``(*members, ..., n, inputs) -> (*members, ..., n)``.
+
+    >>> CentralCritic(2, 4, hidden=(8,), members=(3,))(torch.zeros(3, 5, 2, 4)).shape
+    torch.Size([3, 5, 2])
+    """
+
+    def __init__(self, n_agents: int, inputs: int, hidden: Sequence[int], members: Sequence[int]):
+        super().__init__()
+        self.n_agents = n_agents
+        self.net = SharedMLP(n_agents * inputs, 1, hidden, members)
+
+    def forward(self, x: Float[Tensor, "*batch n inputs"]) -> Float[Tensor, "*batch n"]:
+        return self.net(x.flatten(-2)).expand(*x.shape[:-2], self.n_agents)
+
+
+def initialise_(module: nn.Module, rng: Random) -> None:
+    """Draw each member's weights from its own seed, whoever else is in the population."""
+    for layer in module.modules():
+        if isinstance(layer, StackedLinear):
+            layer.reset_parameters(lambda shape: rng.uniform(*shape[1:]))

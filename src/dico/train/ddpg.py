@@ -1,0 +1,63 @@
+"""IDDPG and MADDPG: deterministic policy gradients with a critic per agent, or one for the group."""
+
+import copy
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from dico.train.learner import Decision
+from dico.train.offpolicy import OffPolicyLearner
+from dico.train.optimiser import follow_
+
+
+class DDPG(OffPolicyLearner):
+    """Deterministic policies, clamped to the action box, with Gaussian exploration noise and a delayed critic."""
+
+    def __init__(self, *args, **options):
+        super().__init__(*args, **options)
+        self.critic = self._critic(self.team.obs_dim + len(self.team.low), (self.members,))
+        self.critic_adam = self._adam(self.critic, self.config.lr)
+        self.delayed = copy.deepcopy(self.critic).requires_grad_(requires_grad=False)
+
+    def act(self, obs: Float[Tensor, "members envs n o"], frames: int) -> Decision:
+        """The policies' actions with noise, which falls linearly with the frames."""
+        mean = self.policy(obs).clamp(self.low, self.high)
+        first, last = self.config.noise
+        std = last + (first - last) * max(0.0, 1 - frames / self.config.noise_frames)
+        action = (mean + std * self.rng.normal(*mean.shape[1:])).clamp(self.low, self.high)
+        return Decision(action, action, torch.zeros_like(action[..., 0]))
+
+    def update(self, obs: Tensor, next_obs: Tensor, action: Tensor, reward: Tensor, done: Tensor) -> None:
+        """One step of critic and actor, then of the delayed critic."""
+        params, snd_hat = self.policy.forward_and_estimate(obs)
+        actor_loss = self.merged(self.actor_loss(obs, params), params)
+        critic_loss = self.critic_loss(obs, next_obs, action, reward, done)
+        self.descend(actor_loss, self.actor_adam)
+        self.descend(critic_loss, self.critic_adam)
+        follow_(self.delayed, self.critic, self.config.polyak)
+        self.policy.commit_(snd_hat)
+        self.step_action_loss(obs)
+
+    def actor_loss(self, obs: Tensor, params: Tensor) -> Float[Tensor, " members"]:
+        r""":math:`-E\,Q(s,\pi(s))` of each member."""
+        action = params.clamp(self.low, self.high)
+        return -self.critic(torch.cat((obs, action), -1)).flatten(1).mean(1)
+
+    def critic_loss(
+        self, obs: Tensor, next_obs: Tensor, action: Tensor, reward: Tensor, done: Tensor
+    ) -> Float[Tensor, " members"]:
+        r""":math:`E(Q(s,a)-r-\gamma(1-d)Q'(s',\pi(s')))^2` of each member, Q' the delayed critic."""
+        with torch.no_grad():
+            next_action = self.policy(next_obs).clamp(self.low, self.high)
+            next_value = self.delayed(torch.cat((next_obs, next_action), -1))
+        error = self.critic(torch.cat((obs, action), -1)) - self.target(reward, done, next_value)
+        return error.square().flatten(1).mean(1)
+
+    def modules(self) -> dict[str, nn.Module]:
+        """All networks by name."""
+        return {"policy": self.policy, "critic": self.critic, "delayed": self.delayed}
+
+    def optimisers(self):
+        """All optimisers by name."""
+        return super().optimisers() | {"critic": self.critic_adam}

@@ -1,0 +1,166 @@
+"""What all algorithms share: a group's policy, its exploration interface, the action-space loss and the metrics."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from dico.constraints import Constraint
+from dico.losses import action_space_loss
+from dico.metrics import snd
+from dico.policy import DiCo
+from dico.random import Random
+from dico.train.config import Config
+from dico.train.critics import CentralCritic, LocalCritic, initialise_
+from dico.train.optimiser import PopulationAdam, clip_per_member_
+
+MEASURED_FRAMES = 4096
+"""SND, overflow and the like are measured on up to so many frames of each batch, evenly spaced."""
+
+
+@dataclass(frozen=True)
+class Team:
+    """The group of agents that a learner trains."""
+
+    name: str
+    n_agents: int
+    obs_dim: int
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What a group does in one step: ``(members, envs, n, ...)``."""
+
+    action: Tensor
+    """In the action box."""
+    raw: Tensor
+    """As the update needs it: before squashing for the stochastic algorithms, the action itself for others."""
+    log_prob: Tensor
+    """Of ``raw``, summed over action components; zero where there is none."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What a group experienced: ``(members, steps, envs, ...)``."""
+
+    obs: Float[Tensor, "members steps envs n o"]
+    next_obs: Float[Tensor, "members steps envs n o"]
+    """Before any reset."""
+    raw: Float[Tensor, "members steps envs n a"]
+    log_prob: Float[Tensor, "members steps envs n"]
+    reward: Float[Tensor, "members steps envs n"]
+    done: Bool[Tensor, "members steps envs"]
+    """The episode ended here, by itself or at the horizon: no value is bootstrapped beyond."""
+
+
+class Learner(ABC):
+    """One group's policies, critics and optimisers, for all members."""
+
+    def __init__(
+        self, config: Config, team: Team, constraint: Constraint, seeds: Sequence[int], stream: int, device: torch.device
+    ):
+        self.config, self.team = config, team
+        self.members = len(seeds)
+        self.rng = Random(seeds, stream, device)
+        self.policy = DiCo.mlp(
+            team.n_agents, team.obs_dim, len(team.low), constraint,
+            kind=config.policy_kind, hidden=config.hidden, tau=config.tau, low=team.low, high=team.high,
+            squash_shared=config.squash_shared, gradient=config.gradient, initial=config.initial,
+            metric=config.metric, members=(self.members,),
+        ).to(device)  # fmt: skip
+        initialise_(self.policy, self.rng)
+        self.low = torch.tensor(team.low, device=device)
+        self.high = torch.tensor(team.high, device=device)
+        self.actor_adam = self._adam(self.policy, config.lr)
+        self.action_adam = self._adam(self.policy, config.action_loss_lr)
+
+    @abstractmethod
+    def act(self, obs: Float[Tensor, "members envs n o"], frames: int) -> Decision:
+        """Explore."""
+
+    @abstractmethod
+    def learn(self, batch: Batch) -> None:
+        """Make use of a batch."""
+
+    @abstractmethod
+    def modules(self) -> dict[str, nn.Module]:
+        """All networks by name, for a checkpoint."""
+
+    def optimisers(self) -> dict[str, PopulationAdam]:
+        """All optimisers by name, for a checkpoint."""
+        return {"actor": self.actor_adam, "action": self.action_adam}
+
+    def buffers(self) -> dict[str, Tensor]:
+        """All other tensors that carry over from one batch to the next, by name, for a checkpoint."""
+        return {"rng.counter": self.rng.counter}
+
+    def mean(self, params: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch n a"]:
+        """The means among a policy's outputs."""
+        return params[..., : len(self.team.low)]
+
+    def overflow(self, params: Tensor) -> Float[Tensor, " members"]:
+        """Each member's action-space loss, squared and averaged."""
+        return action_space_loss(self.mean(params), self.low, self.high).square().flatten(1).mean(1)
+
+    def merged(self, actor_loss: Float[Tensor, " members"], params: Tensor) -> Float[Tensor, " members"]:
+        """The actor's loss, with the action-space loss where that is merged."""
+        if self.config.action_loss != "merged":
+            return actor_loss
+        return actor_loss + self.config.action_loss_weight * self.overflow(params)
+
+    def step_action_loss(self, obs: Float[Tensor, "members rows n o"]) -> None:
+        """The original's way: after each step, one of its own on the same frames, which leaves the estimate alone."""
+        if self.config.action_loss == "separate":
+            loss = self.config.action_loss_weight * self.overflow(self.policy.forward_and_estimate(obs).params)
+            self.descend(loss, self.action_adam)
+
+    def descend(self, loss: Float[Tensor, " members"], optimiser: PopulationAdam) -> Float[Tensor, " members"]:
+        """One clipped step of each member on its own loss; returns the gradient norms."""
+        gradients = torch.autograd.grad(loss.sum(), optimiser.parameters)
+        norms = clip_per_member_(gradients, self.config.max_grad_norm)
+        optimiser.step(gradients)
+        return norms
+
+    @torch.no_grad()
+    def measure(self, batch: Batch) -> dict[str, Float[Tensor, " members"]]:
+        """What the run folder says of each member after a batch."""
+        obs = batch.obs.flatten(1, 2)
+        obs = obs[:, :: -(-obs.shape[1] // MEASURED_FRAMES)]
+        params = self.policy(obs)
+        return {
+            "reward": batch.reward.flatten(1).mean(1),
+            "snd": snd(self.policy.everyone(obs)),
+            "snd_hat": self.policy.snd_hat.clone(),
+            "scale": self.policy.scale(),
+            "overflow": action_space_loss(self.mean(params), self.low, self.high).flatten(1).mean(1),
+        }
+
+    def _critic(self, inputs: int, members: Sequence[int]) -> nn.Module:
+        make = CentralCritic if self.config.central else LocalCritic
+        critic = make(self.team.n_agents, inputs, self.config.hidden, members).to(self.low.device)
+        initialise_(critic, self.rng)
+        return critic
+
+    def _adam(self, module: nn.Module, lr: float) -> PopulationAdam:
+        return PopulationAdam(list(module.parameters()), lr, self.config.adam_eps)
+
+
+def minibatches(order: Tensor, size: int) -> Iterator[Tensor]:
+    """Consecutive parts of an order of frames, the last one shorter if need be."""
+    yield from order.split(size, -1)
+
+
+def take(values: Float[Tensor, "members rows *rest"], index: Tensor) -> Float[Tensor, "members picked *rest"]:
+    """Each member's own rows.
+
+    >>> take(torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), torch.tensor([[2, 0], [1, 1]]))
+    tensor([[3., 1.],
+            [5., 5.]])
+    """
+    members = torch.arange(values.shape[0], device=values.device)[:, None]
+    return values[members, index]

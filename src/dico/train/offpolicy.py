@@ -1,0 +1,61 @@
+"""What DDPG and SAC share: experience replay and many updates for each batch."""
+
+from abc import abstractmethod
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from dico.train.learner import Batch, Learner, take
+
+REPLAYED = ("obs", "next_obs", "raw", "reward", "done")
+
+
+class OffPolicyLearner(Learner):
+    """A learner that draws from all it has kept."""
+
+    def __init__(self, *args, **options):
+        super().__init__(*args, **options)
+        n, o, a = self.team.n_agents, self.team.obs_dim, len(self.team.low)
+        shapes = {"obs": (n, o), "next_obs": (n, o), "raw": (n, a), "reward": (n,), "done": ()}
+        size = (self.members, self.config.replay)
+        self.kept = {name: torch.zeros(*size, *shape, device=self.low.device) for name, shape in shapes.items()}
+        self.count = torch.zeros((), dtype=torch.int64, device=self.low.device)
+
+    def learn(self, batch: Batch) -> None:
+        """Keep the batch, then update on random frames."""
+        self.keep(batch)
+        for _ in range(self.config.updates):
+            self.update(*self.sample())
+
+    def keep(self, batch: Batch) -> None:
+        """Write the batch over the oldest frames."""
+        rows = batch.done.flatten(1, 2).shape[1]
+        at = (self.count + torch.arange(rows, device=self.count.device)) % self.config.replay
+        for name, kept in self.kept.items():
+            kept[:, at] = getattr(batch, name).flatten(1, 2).to(kept.dtype)
+        self.count += rows
+
+    def sample(self) -> list[Tensor]:
+        """Random frames, each member's own: observation, next observation, action, reward, done."""
+        index = self.draw(self.config.batch)
+        return [take(kept, index) for kept in self.kept.values()]
+
+    def draw(self, rows: int) -> Int[Tensor, "members rows"]:
+        """Uniform among the frames kept so far."""
+        filled = self.count.clamp(max=self.config.replay)
+        return ((self.rng.bits(rows) >> 33) & 0x7FFFFFFF) * filled >> 31
+
+    @abstractmethod
+    def update(self, obs: Tensor, next_obs: Tensor, action: Tensor, reward: Tensor, done: Tensor) -> None:
+        """One step on sampled frames."""
+
+    def target(
+        self, reward: Float[Tensor, "members rows n"], done: Float[Tensor, "members rows"], next_value: Tensor
+    ) -> Float[Tensor, "members rows n"]:
+        r""":math:`r+\gamma(1-d)V(s')`."""
+        return reward + self.config.gamma * (1 - done[..., None]) * next_value
+
+    def buffers(self) -> dict[str, Tensor]:
+        """The number of frames ever kept; the frames themselves are saved apart."""
+        return super().buffers() | {"count": self.count}

@@ -1,0 +1,104 @@
+"""A population in training: every member's policies, environments and random numbers, one iteration at a time."""
+
+import time
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from dico import tasks
+from dico.constraints import free, parse_constraint, stack_constraints
+from dico.tasks import Task
+from dico.train.config import Config
+from dico.train.ddpg import DDPG
+from dico.train.learner import Learner, Team
+from dico.train.ppo import PPO
+from dico.train.rollout import Rollout
+from dico.train.sac import SAC
+
+LEARNERS: dict[str, type[Learner]] = {"ippo": PPO, "mappo": PPO, "iddpg": DDPG, "maddpg": DDPG, "isac": SAC, "masac": SAC}
+
+
+class Population:
+    """All members of a configuration; :meth:`iterate` collects a batch and learns from it.
+
+    >>> config = Config(frames=80, envs=4, frames_per_batch=40, epochs=1, minibatch=40, hidden=(8,), seeds=1)
+    >>> rows = Population(config).iterate()
+    >>> [row["constraint"] for row in rows]
+    ['0', '0.3', '1', 'free']
+    """
+
+    def __init__(self, config: Config, device: torch.device | str = "cpu", members: Sequence[int] | None = None):
+        self.config = config
+        self.device = torch.device(device)
+        self.members = [config.members[k] for k in (range(len(config.members)) if members is None else members)]
+        self.task = make_task(config)
+        seeds = [seed for _, seed in self.members]
+        self.learners = [self._learner(index, seeds) for index in range(len(self.task.groups))]
+        self.rollout = Rollout(self.task, config.envs, seeds, stream=0, device=self.device)
+        self.iteration = 0
+
+    @property
+    def frames(self) -> int:
+        """Environment steps so far, of each member."""
+        return self.iteration * self.config.frames_per_batch
+
+    @property
+    def finished(self) -> bool:
+        """Whether the frames asked for are reached."""
+        return self.iteration >= self.config.iterations
+
+    def iterate(self) -> list[dict[str, object]]:
+        """Collect, learn, measure: one row for each member and group."""
+        start = time.perf_counter()
+        batches = self.rollout.collect(self.learners, self.config.steps, self.frames)
+        for learner, batch in zip(self.learners, batches, strict=True):
+            if self.frames < self.config.freeze.get(learner.team.name, self.config.frames + 1):
+                learner.learn(batch)
+        self.iteration += 1
+        measured = [learner.measure(batch) for learner, batch in zip(self.learners, batches, strict=True)]
+        seconds = time.perf_counter() - start
+        return [
+            row for learner, values in zip(self.learners, measured, strict=True) for row in self._rows(learner, values, seconds)
+        ]
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Everything that carries over to the next iteration, but for the replayed frames; by name."""
+        named = {f"rollout.{name}": value for name, value in self.rollout.tensors().items()}
+        for learner in self.learners:
+            for kind, module in learner.modules().items():
+                named |= {f"{learner.team.name}.{kind}.{name}": v for name, v in module.state_dict().items()}
+            for kind, optimiser in learner.optimisers().items():
+                named |= {f"{learner.team.name}.adam.{kind}.{name}": v for name, v in optimiser.tensors().items()}
+            named |= {f"{learner.team.name}.{name}": v for name, v in learner.buffers().items()}
+        return named
+
+    def replayed(self) -> dict[str, Tensor]:
+        """The replayed frames by name; none for the on-policy algorithms."""
+        kept = {learner.team.name: getattr(learner, "kept", {}) for learner in self.learners}
+        return {f"{team}.{name}": value for team, values in kept.items() for name, value in values.items()}
+
+    def _learner(self, index: int, seeds: Sequence[int]) -> Learner:
+        group = self.task.groups[index]
+        controlled = self.config.controlled or (self.task.groups[0].name,)
+        goals = [parse_constraint(text) if group.name in controlled else free() for text, _ in self.members]
+        team = Team(group.name, len(group.agents), group.obs_dim, self.task.action_low, self.task.action_high)
+        make = LEARNERS[self.config.algorithm]
+        return make(self.config, team, stack_constraints(goals), seeds, index + 1, self.device)
+
+    def _rows(self, learner: Learner, values: dict[str, Tensor], seconds: float) -> list[dict[str, object]]:
+        columns = {name: value.tolist() for name, value in values.items()}
+        several = {"group": learner.team.name} if len(self.learners) > 1 else {}
+        constraints = learner.policy.constraint.texts()  # pyright: ignore[reportFunctionMemberAccess]
+        return [
+            {"member": k, "constraint": constraints[k], "seed": seed, **several, "iteration": self.iteration,
+             "frames": self.frames, **{name: column[k] for name, column in columns.items()}, "seconds": seconds}
+            for k, (_, seed) in enumerate(self.members)
+        ]  # fmt: skip
+
+
+def make_task(config: Config) -> Task:
+    """The task of a configuration, by name or as ``vmas:SCENARIO``."""
+    if config.task.startswith("vmas:"):
+        return tasks.vmas(config.task.removeprefix("vmas:"), **config.task_options)
+    return tasks.make(config.task, **config.task_options)

@@ -1,0 +1,109 @@
+"""IPPO and MAPPO: proximal policy optimisation with a critic per agent, or one for the group."""
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from dico.train.learner import Batch, Decision, Learner, take
+from dico.train.squashed import gaussian_log_prob, squash
+
+
+class PPO(Learner):
+    """Clipped PPO on tanh-squashed Gaussians.
+
+    Probabilities are of the Gaussian sample before squashing: the squashing's Jacobian is the same for old and new policy,
+    so it cancels in their ratio.
+    """
+
+    def __init__(self, *args, **options):
+        super().__init__(*args, **options)
+        self.critic = self._critic(self.team.obs_dim, (self.members,))
+        self.critic_adam = self._adam(self.critic, self.config.lr)
+
+    def act(self, obs: Float[Tensor, "members envs n o"], frames: int) -> Decision:  # noqa: ARG002
+        """Sample."""
+        mean, std = self.policy(obs).chunk(2, -1)
+        raw = mean + std * self.rng.normal(*mean.shape[1:])
+        return Decision(squash(raw, self.low, self.high), raw, gaussian_log_prob(raw, mean, std))
+
+    def learn(self, batch: Batch) -> None:
+        """Several passes over the batch in minibatches."""
+        with torch.no_grad():
+            value, next_value = self.critic(batch.obs), self.critic(batch.next_obs)
+            done = batch.done[..., None]
+            advantage = gae(batch.reward, value, next_value, done, self.config.gamma, self.config.gae_lambda)
+        frames = [
+            x.flatten(1, 2) for x in (batch.obs, batch.raw, batch.log_prob, advantage, advantage + value)
+        ]
+        for _ in range(self.config.epochs):
+            order = self.rng.permutation(frames[0].shape[1])
+            for index in order.split(self.config.minibatch, -1):
+                self.update(*(take(x, index) for x in frames))
+
+    def update(
+        self,
+        obs: Float[Tensor, "members rows n o"],
+        raw: Float[Tensor, "members rows n a"],
+        log_prob: Float[Tensor, "members rows n"],
+        advantage: Float[Tensor, "members rows n"],
+        value_target: Float[Tensor, "members rows n"],
+    ) -> None:
+        """One step on a minibatch."""
+        params, snd_hat = self.policy.forward_and_estimate(obs)
+        actor_loss = self.merged(self.actor_loss(params, raw, log_prob, advantage), params)
+        critic_loss = self.critic_loss(obs, value_target)
+        self.descend(actor_loss, self.actor_adam)
+        self.descend(critic_loss, self.critic_adam)
+        self.policy.commit_(snd_hat)
+        self.step_action_loss(obs)
+
+    def actor_loss(
+        self, params: Tensor, raw: Tensor, log_prob: Tensor, advantage: Tensor
+    ) -> Float[Tensor, " members"]:
+        r""":math:`-E\min(r A, \mathrm{clip}(r, 1-\epsilon, 1+\epsilon) A)` of each member, r the probability ratio."""
+        mean, std = params.chunk(2, -1)
+        log_ratio = gaussian_log_prob(raw, mean, std) - log_prob
+        clip = self.config.clip
+        # clipped as logarithms, with a lower end of log(1 - clip), as the ratio itself may overflow
+        bounds = torch.log1p(torch.tensor([-clip, clip], dtype=raw.dtype, device=raw.device))
+        gain = torch.minimum(log_ratio.exp() * advantage, log_ratio.clamp(bounds[0], bounds[1]).exp() * advantage)
+        entropy = std.log().sum(-1) if self.config.entropy else torch.zeros_like(gain)
+        return -(gain + self.config.entropy * entropy).flatten(1).mean(1)
+
+    def critic_loss(self, obs: Tensor, value_target: Tensor) -> Float[Tensor, " members"]:
+        """Mean squared error of each member's values."""
+        return (self.critic(obs) - value_target).square().flatten(1).mean(1)
+
+    def modules(self) -> dict[str, nn.Module]:
+        """All networks by name."""
+        return {"policy": self.policy, "critic": self.critic}
+
+    def optimisers(self):
+        """All optimisers by name."""
+        return super().optimisers() | {"critic": self.critic_adam}
+
+
+def gae(
+    reward: Float[Tensor, "members steps envs n"],
+    value: Float[Tensor, "members steps envs n"],
+    next_value: Float[Tensor, "members steps envs n"],
+    done: Bool[Tensor, "members steps envs 1"],
+    gamma: float,
+    lam: float,
+) -> Float[Tensor, "members steps envs n"]:
+    r"""Generalised advantages :math:`A_t=\delta_t+\gamma\lambda(1-d_t)A_{t+1}`.
+
+    :math:`\delta_t=r_t+\gamma(1-d_t)V(s_{t+1})-V(s_t)`.
+
+    >>> one = torch.ones(1, 3, 1, 1)
+    >>> gae(one, 0 * one, 0 * one, torch.zeros(1, 3, 1, 1, dtype=torch.bool), 0.5, 1.0).flatten()
+    tensor([1.7500, 1.5000, 1.0000])
+    """
+    on = (~done).to(reward.dtype)
+    delta = reward + gamma * on * next_value - value
+    advantage = torch.zeros_like(delta)
+    running = torch.zeros_like(delta[:, 0])
+    for t in reversed(range(reward.shape[1])):
+        running = delta[:, t] + gamma * lam * on[:, t] * running
+        advantage[:, t] = running
+    return advantage

@@ -1,0 +1,106 @@
+"""ISAC and MASAC: soft actor-critic with two critics per agent, or two for the group."""
+
+import copy
+import math
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from dico.train.learner import Decision
+from dico.train.offpolicy import OffPolicyLearner
+from dico.train.optimiser import PopulationAdam, follow_
+from dico.train.squashed import squash, squashed_log_prob
+
+CRITICS = 2
+
+
+class SAC(OffPolicyLearner):
+    """Tanh-squashed Gaussians, the lesser of two critics, and an entropy weight tuned to a target entropy."""
+
+    def __init__(self, *args, **options):
+        super().__init__(*args, **options)
+        actions = len(self.team.low)
+        self.critic = self._critic(self.team.obs_dim + actions, (self.members, CRITICS))
+        self.critic_adam = self._adam(self.critic, self.config.lr)
+        self.delayed = copy.deepcopy(self.critic).requires_grad_(requires_grad=False)
+        start = torch.full((self.members,), math.log(self.config.alpha), device=self.low.device)
+        self.log_alpha = nn.Parameter(start)
+        self.alpha_adam = PopulationAdam([self.log_alpha], self.config.lr, self.config.adam_eps)
+        self.target_entropy = -float(self.team.n_agents * actions)
+
+    def act(self, obs: Float[Tensor, "members envs n o"], frames: int) -> Decision:  # noqa: ARG002
+        """Sample."""
+        action, log_prob = self.sample_action(self.policy(obs))
+        return Decision(action, action, log_prob)
+
+    def sample_action(self, params: Float[Tensor, "members rows n d"]) -> tuple[Tensor, Tensor]:
+        """Actions in the box with a gradient, and their log-probabilities."""
+        mean, std = params.chunk(2, -1)
+        return self.reparametrise(params, self.rng.normal(*mean.shape[1:]))
+
+    def reparametrise(self, params: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
+        """The same for given standard-normal noise."""
+        mean, std = params.chunk(2, -1)
+        raw = mean + std * noise
+        return squash(raw, self.low, self.high), squashed_log_prob(raw, mean, std, self.low, self.high)
+
+    def update(self, obs: Tensor, next_obs: Tensor, action: Tensor, reward: Tensor, done: Tensor) -> None:
+        """One step of actor, critics and entropy weight, then of the delayed critics."""
+        params, snd_hat = self.policy.forward_and_estimate(obs)
+        new_action, log_prob = self.sample_action(params)
+        actor_loss = self.merged(self.actor_loss(obs, new_action, log_prob), params)
+        with torch.no_grad():
+            next_action, next_log_prob = self.sample_action(self.policy(next_obs))
+        critic_loss = self.critic_loss(obs, action, reward, done, next_obs, next_action, next_log_prob)
+        alpha_loss = self.alpha_loss(log_prob.detach())
+        self.descend(actor_loss, self.actor_adam)
+        self.descend(critic_loss, self.critic_adam)
+        self.descend(alpha_loss, self.alpha_adam)
+        follow_(self.delayed, self.critic, self.config.polyak)
+        self.policy.commit_(snd_hat)
+        self.step_action_loss(obs)
+
+    def actor_loss(self, obs: Tensor, action: Tensor, log_prob: Tensor) -> Float[Tensor, " members"]:
+        r""":math:`E[\alpha\log\pi(a|s)-\min_j Q_j(s,a)]` of each member."""
+        value = self._values(self.critic, obs, action).amin(1)
+        alpha = self.log_alpha.detach().exp()[:, None, None]
+        return (alpha * log_prob - value).flatten(1).mean(1)
+
+    def critic_loss(
+        self,
+        obs: Tensor,
+        action: Tensor,
+        reward: Tensor,
+        done: Tensor,
+        next_obs: Tensor,
+        next_action: Tensor,
+        next_log_prob: Tensor,
+    ) -> Float[Tensor, " members"]:
+        r""":math:`\sum_j E(Q_j(s,a)-r-\gamma(1-d)(\min_j Q'_j(s',a')-\alpha\log\pi(a'|s')))^2` of each member."""
+        with torch.no_grad():
+            alpha = self.log_alpha.exp()[:, None, None]
+            next_value = self._values(self.delayed, next_obs, next_action).amin(1) - alpha * next_log_prob
+            target = self.target(reward, done, next_value)
+        error = self._values(self.critic, obs, action) - target[:, None]
+        return error.square().sum(1).flatten(1).mean(1)
+
+    def alpha_loss(self, log_prob: Float[Tensor, "members rows n"]) -> Float[Tensor, " members"]:
+        r""":math:`-\log\alpha\,E[\log\pi(a|s)+\bar H]` of each member."""
+        return -self.log_alpha * (log_prob + self.target_entropy).flatten(1).mean(1)
+
+    def _values(self, critic: nn.Module, obs: Tensor, action: Tensor) -> Float[Tensor, "members critics rows n"]:
+        x = torch.cat((obs, action), -1)
+        return critic(x[:, None].expand(-1, CRITICS, *[-1] * (x.ndim - 1)))
+
+    def modules(self) -> dict[str, nn.Module]:
+        """All networks by name."""
+        return {"policy": self.policy, "critic": self.critic, "delayed": self.delayed}
+
+    def optimisers(self):
+        """All optimisers by name."""
+        return super().optimisers() | {"critic": self.critic_adam, "alpha": self.alpha_adam}
+
+    def buffers(self) -> dict[str, Tensor]:
+        """The entropy weight besides."""
+        return super().buffers() | {"log_alpha": self.log_alpha.data}
