@@ -8,9 +8,11 @@ demo: .venv/installed
 
 test: .venv/installed
 	$(BIN)/pytest
+	$(BIN)/pytest tests -m "compiled and not slow" --unchecked
 
 test-all: .venv/installed
-	$(BIN)/pytest -m ""
+	$(BIN)/pytest -m "not compiled"
+	$(BIN)/pytest tests -m compiled --unchecked
 
 lint: .venv/installed
 	$(BIN)/ruff check
