@@ -4,6 +4,7 @@ VMAS keeps its state in attributes of many objects. Which of them belong to the 
 simulators of different sizes: an attribute is state if its first dimension is the number of worlds in both.
 """
 
+from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -34,8 +35,8 @@ class VmasState:
 class VmasTask(Task[VmasState]):
     """A VMAS scenario as released: its observations, rewards and endings.
 
-    Fresh states depend on the member's seed alone; noise that a scenario draws while it steps does not. Make one with
-    :func:`vmas`.
+    Fresh states depend on the member's seed alone; noise that a scenario draws while it steps does not. What a scenario
+    keeps in plain Python numbers is no part of the state. Make one with :func:`vmas`.
     """
 
     name: ClassVar[str] = "vmas"
@@ -70,11 +71,12 @@ class VmasTask(Task[VmasState]):
 
     @property
     def groups(self) -> tuple[Group, ...]:
-        """Agents called ``name_i`` form the group ``name``; one group in all is called ``agents``."""
+        """Agents called ``name_i`` form the group ``name``; if there is one, or one has no such name, it is ``agents``."""
         members: dict[str, list[int]] = {}
         for i, agent in enumerate(self._probe.agents):
-            members.setdefault(agent.name.rpartition("_")[0] or agent.name, []).append(i)
-        if len(members) in (1, self.n_agents):
+            name, _, number = agent.name.rpartition("_")
+            members.setdefault(name if number.isdigit() else "", []).append(i)
+        if len(members) == 1 or "" in members:
             members = {"agents": list(range(self.n_agents))}
         sizes = [space.shape[0] for space in self._probe.observation_space]
         for name, agents in members.items():
@@ -228,19 +230,25 @@ def _items(owner: Any) -> Any:
 
 
 def _tensors(simulator: Any) -> Iterator[tuple[Path, Tensor]]:
-    """Every tensor that a simulator holds, by the first path that leads to its holder."""
+    """Every tensor that a simulator holds, by one path; bodies by their place in the world, the same in any simulator."""
+    modules = {"vmas", "torch", _module(simulator.scenario)}
     known: set[int] = set()
-    waiting: list[tuple[Path, Any]] = [((), simulator)]
+    waiting: deque[tuple[Path, Any]] = deque([(("world",), simulator.world), ((), simulator)])
     while waiting:
-        path, owner = waiting.pop()
+        path, owner = waiting.popleft()
         if id(owner) in known:
             continue
         known.add(id(owner))
         items = _items(owner)
-        for key in range(len(items)) if isinstance(items, list) else sorted(items, key=str):
+        # a key that is an object differs from one simulator to the next, and leads to what is made anew in each step
+        keys = [key for key in items if isinstance(key, str)] if isinstance(items, dict) else range(len(items))
+        for key in keys:
             value = items[key]
             if isinstance(value, Tensor):
                 yield (*path, key), value
-            elif isinstance(value, list | dict) or type(value).__module__.partition(".")[0] in ("vmas", "torch"):
-                if isinstance(value, list | dict) or hasattr(value, "__dict__"):
-                    waiting.append(((*path, key), value))
+            elif isinstance(value, list | dict) or (_module(value) in modules and hasattr(value, "__dict__")):
+                waiting.append(((*path, key), value))
+
+
+def _module(value: Any) -> str:
+    return type(value).__module__.partition(".")[0]
