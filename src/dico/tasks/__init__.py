@@ -35,4 +35,3 @@ def make(name: str, **options: Any) -> Task:
     for option in options:
         check_choice(f"option of {name!r}", option, known)
     return task(**options)
-

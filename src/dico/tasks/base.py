@@ -132,16 +132,16 @@ def where_done(done: Bool[Tensor, "*batch"], fresh: State, state: State) -> Stat
     return map_state(choose, fresh, state)
 
 
-def check_number(name: str, value: float, low: float, high: float = math.inf, *, whole: bool = False) -> None:
-    """``value`` must be a number of ``[low, high]``, and a whole one if so asked."""
+def check_number(name: str, value: Any, low: float, high: float = math.inf, *, whole: bool = False) -> None:
+    """``value`` must be a finite number of ``[low, high]``, and a whole one if so asked."""
     kind = "a whole number" if whole else "a number"
     allowed = f"{kind} from {low:g} up" if high == math.inf else f"{kind} in [{low:g}, {high:g}]"
-    is_number = isinstance(value, int if whole else (int, float)) and not isinstance(value, bool)
-    if not is_number or not low <= value <= high or math.isinf(value):
+    number = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
+    if not number or not low <= value <= high or math.isinf(value):
         raise ValueError(f"{name} must be {allowed}, got {value!r}")
 
 
-def check_switch(name: str, value: bool) -> None:
+def check_switch(name: str, value: object) -> None:
     """``value`` must be True or False."""
     if not isinstance(value, bool):
         raise ValueError(f"{name} must be True or False, got {value!r}")

@@ -1,6 +1,6 @@
 """Dispersion: agents start together and eat food spread around them (sec:dispersion)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import torch
@@ -10,7 +10,7 @@ from torch import Tensor
 from dico.random import Random
 from dico.tasks.base import Group, Task, check_number, check_switch
 from dico.tasks.physics import move
-from dico.tasks.scene import GREEN, Box, Circle, Scene, team_colour
+from dico.tasks.scene import GREEN, Scene, bounds, discs, square
 
 BOUND = 1.0
 """Both coordinates of everything stay in ``[-BOUND, BOUND]``."""
@@ -93,14 +93,8 @@ class Dispersion(Task[DispersionState]):
 
     def scene(self, state: DispersionState) -> Scene:
         """Discs for agents and for the food that is left."""
-        food = [
-            Circle(role="food", label=str(i), colour=GREEN, centre=centre, radius=self.food_radius, visible=~eaten)
-            for i, (centre, eaten) in enumerate(zip(state.food.unbind(-2), state.eaten.unbind(-1), strict=True))
-        ]
-        agents = [
-            Circle(role="agent", label=str(i), colour=team_colour(i), centre=centre, radius=AGENT_RADIUS)
-            for i, centre in enumerate(state.position.unbind(-2))
-        ]
-        bounds = Box(role="bounds", centre=torch.zeros_like(state.food[..., 0, :]), length=2 * BOUND, width=2 * BOUND)
-        edge = BOUND + 2 * AGENT_RADIUS
-        return Scene(extent=(-edge, edge, -edge, edge), circles=(*food, *agents), boxes=(bounds,))
+        food = discs("food", state.food, self.food_radius, (GREEN,))
+        food = tuple(replace(each, visible=~eaten) for each, eaten in zip(food, state.eaten.unbind(-1), strict=True))
+        agents = discs("agent", state.position, AGENT_RADIUS)
+        world = bounds(BOUND, state.position)
+        return Scene(extent=square(BOUND + 2 * AGENT_RADIUS), circles=food + agents, boxes=(world,))

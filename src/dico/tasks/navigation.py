@@ -11,7 +11,7 @@ from torch import Tensor
 from dico.random import Random
 from dico.tasks.base import Group, MappedTask, check_number
 from dico.tasks.physics import move
-from dico.tasks.scene import GREY, Circle, Line, Scene, team_colour
+from dico.tasks.scene import GREY, Line, Scene, discs, square
 
 SPAWN = 1.0
 """Everything starts with both coordinates in ``[-SPAWN, SPAWN]``; motion is unbounded."""
@@ -92,7 +92,8 @@ class Navigation(MappedTask[NavigationState]):
         after = torch.linalg.vector_norm(position - state.goal, dim=-1)
         farthest = after.amax(-1)
         final = (farthest < GOAL_RADIUS) * self.final_reward
-        return NavigationState(position, velocity, state.goal), before - after + final[..., None], farthest < AGENT_RADIUS
+        rewards = before - after + final[..., None]
+        return NavigationState(position, velocity, state.goal), rewards, farthest < AGENT_RADIUS
 
     def observe(self, state: NavigationState) -> tuple[Float[Tensor, "*batch agents obs"]]:
         """Each agent's position relative to every goal."""
@@ -106,14 +107,13 @@ class Navigation(MappedTask[NavigationState]):
 
     def scene(self, state: NavigationState) -> Scene:
         """Discs for agents, rings for goals, and which is whose."""
-        agents, goals, links = [], [], []
-        for i, (position, goal) in enumerate(zip(state.position.unbind(-2), state.goal.unbind(-2), strict=True)):
-            look = {"label": str(i), "colour": team_colour(i)}
-            agents.append(Circle(role="agent", centre=position, radius=AGENT_RADIUS, **look))
-            goals.append(Circle(role="goal", centre=goal, radius=GOAL_RADIUS, filled=False, **look))
-            links.append(Line(role="link", start=position, end=goal, label=str(i), colour=GREY))
-        edge = SPAWN + 2 * AGENT_RADIUS
-        return Scene(extent=(-edge, edge, -edge, edge), circles=(*goals, *agents), lines=tuple(links))
+        goals = discs("goal", state.goal, GOAL_RADIUS, filled=False)
+        agents = discs("agent", state.position, AGENT_RADIUS)
+        links = tuple(
+            Line(role="link", label=agent.label, colour=GREY, start=agent.centre, end=goal.centre)
+            for agent, goal in zip(agents, goals, strict=True)
+        )
+        return Scene(extent=square(SPAWN + 2 * AGENT_RADIUS), circles=goals + agents, lines=links)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,7 +10,7 @@ from torch import Tensor
 from dico.random import Random
 from dico.tasks.base import Group, Task, check_number
 from dico.tasks.physics import WALL, batch_last, move, nearest_wall_point, repulsion, sphere_contacts, touches_box
-from dico.tasks.scene import GREEN, RED, Box, Circle, Scene, team_colour
+from dico.tasks.scene import GREEN, RED, Box, Scene, discs, square
 
 SPAWN = 1.0
 """Package and goal start with both coordinates in ``[-SPAWN, SPAWN]``; motion is unbounded."""
@@ -133,15 +133,12 @@ class ReverseTransport(Task[ReverseTransportState]):
 
     def scene(self, state: ReverseTransportState) -> Scene:
         """A box for the package, discs for the agents, a ring for the goal."""
-        goal = Circle(role="goal", colour=GREEN, centre=state.goal, radius=GOAL_RADIUS, filled=False)
-        agents = [
-            Circle(role="agent", label=str(i), colour=team_colour(i), centre=centre, radius=AGENT_RADIUS)
-            for i, centre in enumerate(state.position.unbind(-2))
-        ]
-        size = {"length": self.package_length, "width": self.package_width}
-        package = Box(role="package", colour=RED, centre=state.package, **size)
-        edge = SPAWN + max(self.half)
-        return Scene(extent=(-edge, edge, -edge, edge), circles=(goal, *agents), boxes=(package,))
+        goal = discs("goal", state.goal[..., None, :], GOAL_RADIUS, (GREEN,), filled=False)
+        agents = discs("agent", state.position, AGENT_RADIUS)
+        package = Box(
+            role="package", colour=RED, centre=state.package, length=self.package_length, width=self.package_width
+        )
+        return Scene(extent=square(SPAWN + max(self.half)), circles=goal + agents, boxes=(package,))
 
     def _contacts(self, position: Float[Tensor, "*batch bodies 2"]) -> Float[Tensor, "*batch bodies 2"]:
         """Agents push each other and the walls; the package, last of the bodies, gets what its walls get."""

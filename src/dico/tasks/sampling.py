@@ -10,7 +10,7 @@ from torch import Tensor
 from dico.random import Random
 from dico.tasks.base import Group, MappedTask, check_number
 from dico.tasks.physics import move
-from dico.tasks.scene import Box, Circle, Scene, team_colour
+from dico.tasks.scene import Scene, bounds, discs, square
 
 EDGE = 1.0
 """The cells tile ``[-EDGE, EDGE]`` squared."""
@@ -117,17 +117,12 @@ class Sampling(MappedTask[SamplingState]):
 
     def scene(self, state: SamplingState) -> Scene:
         """The values left in the cells, and the agents on top."""
-        agents = [
-            Circle(role="agent", label=str(i), colour=team_colour(i), centre=centre, radius=AGENT_RADIUS)
-            for i, centre in enumerate(state.position.unbind(-2))
-        ]
-        corners = _corners(state.centre.device) + CELL / 2
-        middles = torch.stack(torch.meshgrid(corners, corners, indexing="xy"), -1).flatten(0, 1)
+        agents = discs("agent", state.position, AGENT_RADIUS)
+        along = (torch.arange(CELLS, device=state.centre.device) + 0.5) * CELL - EDGE
+        middles = torch.stack(torch.meshgrid(along, along, indexing="xy"), -1).flatten(0, 1)
         points = middles.expand(*state.centre.shape[:-1], -1, 2)
         field = self._left(state, points).unflatten(-1, (CELLS, CELLS)).clamp(0, 1)
-        bounds = Box(role="bounds", centre=torch.zeros_like(state.centre), length=2 * EDGE, width=2 * EDGE)
-        extent = (-EDGE, EDGE, -EDGE, EDGE)
-        return Scene(extent=extent, circles=tuple(agents), boxes=(bounds,), field=field)
+        return Scene(extent=square(EDGE), circles=agents, boxes=(bounds(EDGE, state.position),), field=field)
 
     def _left(self, state: SamplingState, position: Float[Tensor, "*batch p 2"]) -> Float[Tensor, "*batch p"]:
         """What an agent would collect at each point."""

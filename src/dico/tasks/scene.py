@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
@@ -9,15 +10,6 @@ BLUE, ORANGE, GREEN, PURPLE = "#0072b2", "#e69f00", "#009e73", "#cc79a7"
 SKY, RED, YELLOW, BLACK, GREY = "#56b4e9", "#d55e00", "#f0e442", "#262626", "#9a9a9a"
 TEAM = (BLUE, ORANGE, GREEN, PURPLE, SKY, RED, YELLOW)
 """Colours told apart by the colour-blind (Okabe and Ito); agent i has the i-th, over and over."""
-
-
-def team_colour(agent: int) -> str:
-    """The colour of an agent.
-
-    >>> team_colour(0) == team_colour(len(TEAM))
-    True
-    """
-    return TEAM[agent % len(TEAM)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,3 +92,40 @@ class Scene:
     """Drawn under the boxes."""
     field: Float[Tensor, "*batch rows columns"] | None = None
     """Values in [0, 1] of the cells that tile the extent, painted under everything; row 0 is at the least y."""
+
+
+def discs(
+    role: str,
+    centres: Float[Tensor, "*batch n 2"],
+    radius: float,
+    colours: tuple[str, ...] = TEAM,
+    *,
+    filled: bool = True,
+) -> tuple[Circle, ...]:
+    """A circle for each of the ``n``, labelled by its number; the colours take turns.
+
+    >>> [(circle.role, circle.label) for circle in discs("agent", torch.zeros(10, 2, 2), 0.1)]
+    [('agent', '0'), ('agent', '1')]
+    """
+    return tuple(
+        Circle(role=role, label=str(i), colour=colours[i % len(colours)], centre=centre, radius=radius, filled=filled)
+        for i, centre in enumerate(centres.unbind(-2))
+    )
+
+
+def bounds(edge: float, like: Float[Tensor, "*batch n 2"]) -> Box:
+    """The outline of a world in ``[-edge, edge]`` squared, for as many pictures as ``like`` has.
+
+    >>> bounds(1.0, torch.zeros(10, 3, 2)).centre.shape
+    torch.Size([10, 2])
+    """
+    return Box(role="bounds", centre=torch.zeros_like(like[..., 0, :]), length=2 * edge, width=2 * edge)
+
+
+def square(edge: float) -> tuple[float, float, float, float]:
+    """The extent of ``[-edge, edge]`` squared.
+
+    >>> square(1.0)
+    (-1.0, 1.0, -1.0, 1.0)
+    """
+    return (-edge, edge, -edge, edge)

@@ -10,7 +10,7 @@ from torch import Tensor
 from dico.random import Random
 from dico.tasks.base import Group, Task, check_number
 from dico.tasks.physics import batch_last, move, sphere_contacts
-from dico.tasks.scene import BLACK, GREEN, RED, Box, Circle, Scene
+from dico.tasks.scene import BLACK, GREEN, RED, Scene, bounds, discs, square
 
 BOUND = 1.0
 """Both coordinates of every agent stay in ``[-BOUND, BOUND]``."""
@@ -129,19 +129,11 @@ class Tag(Task[TagState]):
 
     def scene(self, state: TagState) -> Scene:
         """Discs for the agents and the obstacles."""
-        obstacles = [
-            Circle(role="obstacle", label=str(i), colour=BLACK, centre=centre, radius=OBSTACLE_RADIUS)
-            for i, centre in enumerate(state.obstacle.unbind(-2))
-        ]
-        *red, green = state.position.unbind(-2)
-        agents = [
-            Circle(role="adversary", label=str(i), colour=RED, centre=centre, radius=RADIUS[0])
-            for i, centre in enumerate(red)
-        ]
-        agents.append(Circle(role="agent", label="0", colour=GREEN, centre=green, radius=RADIUS[1]))
-        edge = BOUND + RADIUS[0]
-        bounds = Box(role="bounds", centre=torch.zeros_like(green), length=2 * edge, width=2 * edge)
-        return Scene(extent=(-edge, edge, -edge, edge), circles=(*obstacles, *agents), boxes=(bounds,))
+        obstacles = discs("obstacle", state.obstacle, OBSTACLE_RADIUS, (BLACK,))
+        red = discs("adversary", state.position[..., :-1, :], RADIUS[0], (RED,))
+        green = discs("agent", state.position[..., -1:, :], RADIUS[1], (GREEN,))
+        edge = BOUND + max(RADIUS)
+        return Scene(extent=square(edge), circles=obstacles + red + green, boxes=(bounds(edge, state.position),))
 
     def _per_agent(self, values: tuple[float, float], like: Tensor) -> Float[Tensor, " agents"]:
         """One value for the red agents and one for the green, made on the device rather than copied to it."""

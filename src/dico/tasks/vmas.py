@@ -71,7 +71,7 @@ class VmasTask(Task[VmasState]):
 
     @property
     def groups(self) -> tuple[Group, ...]:
-        """Agents called ``name_i`` form the group ``name``; if there is one, or one has no such name, it is ``agents``."""
+        """Agents called ``name_i`` form the group ``name``; if that makes one group, it is called ``agents``."""
         members: dict[str, list[int]] = {}
         for i, agent in enumerate(self._probe.agents):
             name, _, number = agent.name.rpartition("_")
@@ -102,8 +102,8 @@ class VmasTask(Task[VmasState]):
         for seed in seeds:
             simulator.reset(seed=seed, return_observations=False)
             drawn.append(self._read(simulator))
-        members = rng.keys.shape
-        return VmasState(tuple(torch.stack(each).reshape(*members, *each[0].shape) for each in zip(*drawn, strict=True)))
+        stacked = [torch.stack(each) for each in zip(*drawn, strict=True)]
+        return VmasState(tuple(tensor.reshape(*rng.keys.shape, *tensor.shape[1:]) for tensor in stacked))
 
     def step(
         self, state: VmasState, actions: Float[Tensor, "*batch agents act"]
@@ -230,7 +230,7 @@ def _items(owner: Any) -> Any:
 
 
 def _tensors(simulator: Any) -> Iterator[tuple[Path, Tensor]]:
-    """Every tensor that a simulator holds, by one path; bodies by their place in the world, the same in any simulator."""
+    """Every tensor that a simulator holds, by one path: that of a body starts at the world, in any simulator."""
     modules = {"vmas", "torch", _module(simulator.scenario)}
     known: set[int] = set()
     waiting: deque[tuple[Path, Any]] = deque([(("world",), simulator.world), ((), simulator)])
