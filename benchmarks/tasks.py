@@ -7,6 +7,7 @@ import argparse
 import statistics
 import time
 from collections.abc import Callable
+from typing import Any
 
 import torch
 import vmas
@@ -26,7 +27,7 @@ class Sampling(sampling.Scenario):
         return torch.cat([agent.state.pos, torch.stack(around, -1)], -1)
 
 
-def judge(task: Task, worlds: int, device: str):
+def judge(task: Task, worlds: int, device: str) -> Any:
     goals = {"observe_all_goals": True, "shared_rew": False, "collisions": False}
     cells = {"n_gaussians": 1, "cov": 50.0, "collisions": False, "spawn_same_pos": True}
     scenario, options = {

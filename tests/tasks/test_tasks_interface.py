@@ -9,6 +9,8 @@ import pytest
 import torch
 from judge import small_task
 from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 from dico import parse_constraint
 from dico.random import Random
@@ -146,6 +148,28 @@ def test_runs_on_tensors_without_data(name):
         task.scene(state)
     assert rewards.shape == (2, 4, 5)
     assert observations[0].shape[:2] == (2, 4)
+
+
+class NoHostCopies(TorchDispatchMode):
+    """Refuses tensors of the host, so whatever is made is made on the device."""
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        output = func(*args, **(kwargs or {}))
+        for tensor in tree_leaves((args, kwargs, output)):
+            assert not isinstance(tensor, torch.Tensor) or tensor.device.type == "meta", func
+        return output
+
+
+@names
+def test_everything_is_made_on_the_device(name):
+    task = small_task(name)
+    rng, actions = Random([0, 1], device="meta"), torch.zeros(2, 4, 5, 2, device="meta")
+    with NoHostCopies():
+        state, fresh = task.reset(4, rng), task.reset(4, rng)
+        state, rewards, done = task.step(state, actions)
+        observations = task.observe(where_done(done, fresh, state))
+        scene = task.scene(state)
+    assert {tensor.device.type for tensor in (rewards, *observations, scene.circles[0].centre)} == {"meta"}
 
 
 def test_tasks_do_not_import_vmas():

@@ -9,7 +9,16 @@ from torch import Tensor
 
 from dico.random import Random
 from dico.tasks.base import Group, Task, check_number
-from dico.tasks.physics import WALL, batch_last, move, nearest_wall_point, repulsion, sphere_contacts, touches_box
+from dico.tasks.physics import (
+    WALL,
+    move,
+    nearest_wall_point,
+    repulsion,
+    sphere_contacts,
+    touches_box,
+    worlds_first,
+    worlds_last,
+)
 from dico.tasks.scene import GREEN, RED, Box, Scene, discs, square
 
 SPAWN = 1.0
@@ -94,30 +103,28 @@ class ReverseTransport(Task[ReverseTransportState]):
         self, state: ReverseTransportState, actions: Float[Tensor, "*batch agents 2"]
     ) -> tuple[ReverseTransportState, Float[Tensor, "*batch agents"], Bool[Tensor, "*batch"]]:
         """Forces and contacts move agents and package; the episode ends when package and goal overlap."""
-        body = torch.arange(self.n_agents + 1, device=actions.device)  # the package is the last
-        push = torch.cat([actions.clamp(-1, 1) * STRENGTH, torch.zeros_like(state.package)[..., None, :]], -2)
+        body = torch.arange(self.n_agents + 1, device=actions.device)[:, None]  # the package is the last
+        before, goal = worlds_last(state.package[..., None, :]), worlds_last(state.goal[..., None, :])
         position, velocity = move(
-            batch_last(torch.cat([state.position, state.package[..., None, :]], -2)),
-            batch_last(torch.cat([state.velocity, state.package_velocity[..., None, :]], -2)),
-            batch_last(push),
+            torch.cat([worlds_last(state.position), before], 1),
+            torch.cat([worlds_last(state.velocity), worlds_last(state.package_velocity[..., None, :])], 1),
+            torch.cat([worlds_last(actions.clamp(-1, 1)) * STRENGTH, torch.zeros_like(before)], 1),
             substeps=SUBSTEPS,
             contacts=self._contacts,
-            mass=torch.where(body < self.n_agents, 1.0, self.package_mass)[:, None],
+            mass=torch.where(body < self.n_agents, 1.0, self.package_mass),
         )
-        position, velocity = position.contiguous(), velocity.contiguous()
-        package = position[..., -1, :].contiguous()
-        before = torch.linalg.vector_norm(state.package - state.goal, dim=-1)
-        after = torch.linalg.vector_norm(package - state.goal, dim=-1)
-        done = touches_box(state.goal[..., None, :], GOAL_RADIUS, package[..., None, :], self.half)[..., 0]
-        reward = torch.where(done, 0.0, (before - after) * PROGRESS)
-        state = ReverseTransportState(
-            position[..., :-1, :].contiguous(),
-            velocity[..., :-1, :].contiguous(),
-            package,
-            velocity[..., -1, :].contiguous(),
+        batch = actions.shape[:-2]
+        done = touches_box(goal, GOAL_RADIUS, position[:, -1:], self.half).reshape(batch)
+        after = ReverseTransportState(
+            worlds_first(position[:, :-1], batch),
+            worlds_first(velocity[:, :-1], batch),
+            worlds_first(position[:, -1:], batch)[..., 0, :],
+            worlds_first(velocity[:, -1:], batch)[..., 0, :],
             state.goal,
         )
-        return state, reward[..., None].expand(*actions.shape[:-1]).contiguous(), done
+        progress = _to_go(state) - _to_go(after)
+        reward = torch.where(done, 0.0, progress * PROGRESS)
+        return after, reward[..., None].expand(*actions.shape[:-1]).contiguous(), done
 
     def observe(self, state: ReverseTransportState) -> tuple[Float[Tensor, "*batch agents obs"]]:
         """Own position and velocity, and the package's velocity, place, and place from the goal."""
@@ -140,10 +147,14 @@ class ReverseTransport(Task[ReverseTransportState]):
         )
         return Scene(extent=square(SPAWN + max(self.half)), circles=goal + agents, boxes=(package,))
 
-    def _contacts(self, position: Float[Tensor, "*batch bodies 2"]) -> Float[Tensor, "*batch bodies 2"]:
+    def _contacts(self, position: Float[Tensor, "2 bodies worlds"]) -> Float[Tensor, "2 bodies worlds"]:
         """Agents push each other and the walls; the package, last of the bodies, gets what its walls get."""
-        agents, package = position[..., :-1, :], position[..., -1:, :]
+        agents, package = position[:, :-1], position[:, -1:]
         among = sphere_contacts(agents, agents, 2 * AGENT_RADIUS, STIFFNESS, MARGIN)
         wall = nearest_wall_point(agents, package, self.half)
         from_wall = repulsion(agents - wall, AGENT_RADIUS + WALL, STIFFNESS, MARGIN)
-        return torch.cat([among + from_wall, -from_wall.sum(-2, keepdim=True)], -2)
+        return torch.cat([among + from_wall, -from_wall.sum(1, keepdim=True)], 1)
+
+
+def _to_go(state: ReverseTransportState) -> Float[Tensor, "*batch"]:
+    return torch.linalg.vector_norm(state.package - state.goal, dim=-1)

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from dico.random import Random
 from dico.tasks.base import Group, Task, check_number
-from dico.tasks.physics import batch_last, move, sphere_contacts
+from dico.tasks.physics import length, move, sphere_contacts, worlds_first, worlds_last
 from dico.tasks.scene import BLACK, GREEN, RED, Scene, bounds, discs, square
 
 BOUND = 1.0
@@ -92,28 +92,29 @@ class Tag(Task[TagState]):
     ) -> tuple[TagState, Float[Tensor, "*batch agents"], Bool[Tensor, "*batch"]]:
         """Forces and contacts move the agents; it never ends of itself."""
         radius = self._per_agent(RADIUS, actions)
-        body_radius = torch.cat([radius, radius.new_full((OBSTACLES,), OBSTACLE_RADIUS)])
-        reach = radius[:, None] + body_radius
-        obstacle = batch_last(state.obstacle)
+        body_radius = torch.cat([radius, radius.new_full((OBSTACLES, 1), OBSTACLE_RADIUS)])
+        reach = (radius + body_radius.mT)[..., None]
+        obstacle = worlds_last(state.obstacle)
 
         def contacts(position: Tensor) -> Tensor:
-            return sphere_contacts(position, torch.cat([position, obstacle], -2), reach, STIFFNESS, MARGIN)
+            return sphere_contacts(position, torch.cat([position, obstacle], 1), reach, STIFFNESS, MARGIN)
 
         position, velocity = move(
-            batch_last(state.position),
-            batch_last(state.velocity),
-            batch_last(actions.clamp(-1, 1) * self._per_agent(STRENGTH, actions)[:, None]),
+            worlds_last(state.position),
+            worlds_last(state.velocity),
+            worlds_last(actions.clamp(-1, 1)) * self._per_agent(STRENGTH, actions),
             substeps=SUBSTEPS,
             contacts=contacts,
             max_speed=self._per_agent(MAX_SPEED, actions),
             bound=BOUND,
         )
-        position, velocity = position.contiguous(), velocity.contiguous()
-        distance = torch.linalg.vector_norm(position[..., :-1, :] - position[..., -1:, :], dim=-1)
-        catches = (distance < sum(RADIUS)).sum(-1, keepdim=True)
-        rewards = catches * self._per_agent((self.catch_reward, -self.catch_reward), actions)
+        batch = actions.shape[:-2]
+        touching = length(position[:, :-1] - position[:, -1:]) < sum(RADIUS)
+        catches = touching.sum(0).reshape(*batch, 1)
+        rewards = catches * self._per_agent((self.catch_reward, -self.catch_reward), actions)[:, 0]
         done = torch.zeros_like(catches[..., 0], dtype=torch.bool)
-        return TagState(position, velocity, state.obstacle), rewards, done
+        after = TagState(worlds_first(position, batch), worlds_first(velocity, batch), state.obstacle)
+        return after, rewards, done
 
     def observe(self, state: TagState) -> tuple[Float[Tensor, "*batch red seen"], Float[Tensor, "*batch green less"]]:
         """What the red agents see, and what the green one sees."""
@@ -135,9 +136,9 @@ class Tag(Task[TagState]):
         edge = BOUND + max(RADIUS)
         return Scene(extent=square(edge), circles=obstacles + red + green, boxes=(bounds(edge, state.position),))
 
-    def _per_agent(self, values: tuple[float, float], like: Tensor) -> Float[Tensor, " agents"]:
+    def _per_agent(self, values: tuple[float, float], like: Tensor) -> Float[Tensor, "agents 1"]:
         """One value for the red agents and one for the green, made on the device rather than copied to it."""
-        agent = torch.arange(self.n_agents, device=like.device)
+        agent = torch.arange(self.n_agents, device=like.device)[:, None]
         return torch.where(agent < self.n_red, *values).to(like.dtype)
 
 
