@@ -20,7 +20,7 @@ from dico.tasks import TASKS, Task, make
 class Sampling(sampling.Scenario):
     """With the paper's observation: the released one needs a sensor that agents without collisions lack."""
 
-    def observation(self, agent):
+    def observation(self, agent: Any) -> torch.Tensor:
         steps = [(dx, dy) for dy in (-0.05, 0, 0.05) for dx in (-0.05, 0, 0.05) if (dx, dy) != (0, 0)]
         device = agent.state.pos.device
         around = [self.sample(agent.state.pos + torch.tensor(delta, device=device)) for delta in steps]

@@ -198,6 +198,15 @@ def test_bad_settings_are_told_with_what_is_allowed(name, options, words):
         make(name, **options)
 
 
+@pytest.mark.parametrize("shape", [(4, 1, 2), (1, 5, 2), (4, 6, 2)])
+@names
+def test_actions_of_another_shape_are_refused(name, shape):
+    task = small_task(name)
+    state = task.reset(4, Random(torch.tensor(0)))
+    with pytest.raises(ValueError, match=r"actions must have shape \(4, 5, 2\), got "):
+        task.step(state, torch.zeros(shape))
+
+
 @pytest.mark.parametrize("value", [2.0, "two", None, math.nan])
 def test_a_whole_number_is_asked_for(value):
     with pytest.raises(ValueError, match="n must be a whole number from 1 up, got"):

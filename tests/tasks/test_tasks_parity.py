@@ -144,6 +144,47 @@ def test_reverse_transport_step_by_step(options):
     assert endings > 0
 
 
+def put(entities, positions, velocities):
+    for entity, position, velocity in zip(entities, positions.unbind(1), velocities.unbind(1), strict=True):
+        entity.set_pos(position, batch_index=None)
+        entity.set_vel(velocity, batch_index=None)
+
+
+def test_tag_from_any_state():
+    task = make("tag", n_agents=6)
+    generator = torch.Generator().manual_seed(7)
+    env = judge(task, worlds=512)
+    positions, velocities = (torch.rand(512, 6, 2, generator=generator) - 0.5 for _ in range(2))
+    put(env.world.agents, positions, 5 * velocities)  # crowded, and faster than allowed
+    state, actions = read(task, env), torch.rand(512, 6, 2, generator=generator)
+    after, rewards, _ = task.step(state, actions)
+    their_rewards, _ = step(env, actions)
+    assert_same_state(after, read(task, env))
+    assert torch.equal(rewards, their_rewards)
+    assert (rewards >= 20).any(), "no green agent was caught by two"
+
+
+def test_reverse_transport_from_any_state():
+    task = make("reverse-transport", package_length=0.7, package_width=0.5, package_mass=3.0)
+    generator = torch.Generator().manual_seed(8)
+    env = judge(task, worlds=512)
+    half = torch.tensor(task.half)
+    package = env.scenario.package.state.pos[:, None]
+    offset = (torch.rand(512, 4, 2, generator=generator) - 0.5) * 2 * (half + 0.06)  # inside, outside and at corners
+    outline = (half - offset.abs()).amin(-1)
+    # on the very outline, the direction in which the wall pushes is a matter of rounding
+    offset = torch.where(outline.abs()[..., None] < 0.01, torch.zeros(()), offset)
+    put(env.world.agents, package + offset, torch.rand(512, 4, 2, generator=generator) - 0.5)
+    state, actions = read(task, env), torch.rand(512, 4, 2, generator=generator)
+    after, rewards, done = task.step(state, actions)
+    their_rewards, their_done = step(env, actions)
+    assert_same_state(after, read(task, env))
+    torch.testing.assert_close(rewards / 100, their_rewards / 100, rtol=0, atol=2e-7)
+    assert torch.equal(done, their_done)
+    assert done.any()
+    assert (outline < -0.01).any()
+
+
 @pytest.mark.parametrize("name", ["navigation", "same-goal", "dispersion"])
 def test_observations_are_the_released_ones_without_own_position_and_velocity(name):
     task = make(name, n_agents=4)

@@ -94,6 +94,12 @@ def test_what_cannot_be_wrapped_is_told(scenario, words):
         wrap(scenario)
 
 
+def test_actions_of_another_shape_are_refused():
+    task = wrap("balance")
+    with pytest.raises(ValueError, match=r"actions must have shape \(1, 4, 3, 2\), got \(1, 4, 1, 2\)"):
+        task.step(task.reset(4, Random([0])), torch.zeros(1, 4, 1, 2))
+
+
 def test_without_vmas_the_error_says_how_to_get_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "vmas", None)
     with pytest.raises(ImportError, match=r'pip install "dico-marl\[vmas\]"'):

@@ -132,6 +132,22 @@ def where_done(done: Bool[Tensor, "*batch"], fresh: State, state: State) -> Stat
     return map_state(choose, fresh, state)
 
 
+def clamped(actions: Tensor, position: Float[Tensor, "*batch agents 2"]) -> Float[Tensor, "*batch agents 2"]:
+    """The actions in the box ``[-1, 1]``, one for each agent at its position.
+
+    >>> clamped(torch.tensor([[2.0, -0.5]]), torch.zeros(1, 2))
+    tensor([[ 1.0000, -0.5000]])
+    """
+    check_shape("actions", actions, position.shape)
+    return actions.clamp(-1, 1)
+
+
+def check_shape(name: str, tensor: Tensor, shape: tuple[int, ...]) -> None:
+    """A tensor of another shape might still broadcast, and mean something else."""
+    if tensor.shape != shape:
+        raise ValueError(f"{name} must have shape {tuple(shape)}, got {tuple(tensor.shape)}")
+
+
 def check_number(name: str, value: Any, low: float, high: float = math.inf, *, whole: bool = False) -> None:
     """``value`` must be a finite number of ``[low, high]``, and a whole one if so asked."""
     kind = "a whole number" if whole else "a number"

@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from dico.random import Random
-from dico.tasks.base import Group, Task, check_number, check_switch
+from dico.tasks.base import Group, Task, check_number, check_switch, clamped
 from dico.tasks.physics import move
 from dico.tasks.scene import GREEN, Scene, bounds, discs, square
 
@@ -74,7 +74,7 @@ class Dispersion(Task[DispersionState]):
         self, state: DispersionState, actions: Float[Tensor, "*batch agents 2"]
     ) -> tuple[DispersionState, Float[Tensor, "*batch agents"], Bool[Tensor, "*batch"]]:
         """Forces move the agents, who eat what they touch; the episode ends when all is eaten."""
-        position, velocity = move(state.position, state.velocity, actions.clamp(-1, 1), bound=BOUND)
+        position, velocity = move(state.position, state.velocity, clamped(actions, state.position), bound=BOUND)
         apart = position[..., :, None, :] - state.food[..., None, :, :]  # (*batch, agents, food, 2)
         touching = torch.linalg.vector_norm(apart, dim=-1) < AGENT_RADIUS + self.food_radius
         bite = touching & ~state.eaten[..., None, :]

@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from dico.random import Random
-from dico.tasks.base import Group, MappedTask, check_number
+from dico.tasks.base import Group, MappedTask, check_number, clamped
 from dico.tasks.physics import move
 from dico.tasks.scene import GREY, Line, Scene, discs, square
 
@@ -52,7 +52,7 @@ class Navigation(MappedTask[NavigationState]):
     """
 
     name: ClassVar[str] = "navigation"
-    snd_levels: ClassVar[tuple[str, ...]] = ("0", "0.1", "0.3", "0.5", "1", "1.5", "free")
+    snd_levels: ClassVar[tuple[str, ...]] = ("0", "0.1", "0.3", "0.4", "0.5", "1", "1.5", "free")
 
     n_agents: int = 2
     """Agents, each with a goal."""
@@ -87,7 +87,7 @@ class Navigation(MappedTask[NavigationState]):
         self, state: NavigationState, actions: Float[Tensor, "*batch agents 2"]
     ) -> tuple[NavigationState, Float[Tensor, "*batch agents"], Bool[Tensor, "*batch"]]:
         """Forces move the agents; the episode ends when every agent is near its goal."""
-        position, velocity = move(state.position, state.velocity, actions.clamp(-1, 1), substeps=SUBSTEPS)
+        position, velocity = move(state.position, state.velocity, clamped(actions, state.position), substeps=SUBSTEPS)
         before = torch.linalg.vector_norm(state.position - state.goal, dim=-1)
         after = torch.linalg.vector_norm(position - state.goal, dim=-1)
         farthest = after.amax(-1)

@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from dico.random import Random
-from dico.tasks.base import Group, Task, check_number
+from dico.tasks.base import Group, Task, check_number, clamped
 from dico.tasks.physics import (
     WALL,
     move,
@@ -108,7 +108,7 @@ class ReverseTransport(Task[ReverseTransportState]):
         position, velocity = move(
             torch.cat([worlds_last(state.position), before], 1),
             torch.cat([worlds_last(state.velocity), worlds_last(state.package_velocity[..., None, :])], 1),
-            torch.cat([worlds_last(actions.clamp(-1, 1)) * STRENGTH, torch.zeros_like(before)], 1),
+            torch.cat([worlds_last(clamped(actions, state.position)) * STRENGTH, torch.zeros_like(before)], 1),
             substeps=SUBSTEPS,
             contacts=self._contacts,
             mass=torch.where(body < self.n_agents, 1.0, self.package_mass),

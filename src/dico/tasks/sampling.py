@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from dico.random import Random
-from dico.tasks.base import Group, MappedTask, check_number
+from dico.tasks.base import Group, MappedTask, check_number, clamped
 from dico.tasks.physics import move
 from dico.tasks.scene import Scene, bounds, discs, square
 
@@ -86,7 +86,7 @@ class Sampling(MappedTask[SamplingState]):
         self, state: SamplingState, actions: Float[Tensor, "*batch agents 2"]
     ) -> tuple[SamplingState, Float[Tensor, "*batch agents"], Bool[Tensor, "*batch"]]:
         """Forces move the agents, who sample where they end up; it never ends of itself."""
-        position, velocity = move(state.position, state.velocity, actions.clamp(-1, 1), bound=BOUND)
+        position, velocity = move(state.position, state.velocity, clamped(actions, state.position), bound=BOUND)
         column, row = _cell(position)
         cell = column * CELLS + row
         agent = torch.arange(self.n_agents, device=cell.device)

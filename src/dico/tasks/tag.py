@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from dico.random import Random
-from dico.tasks.base import Group, Task, check_number
+from dico.tasks.base import Group, Task, check_number, clamped
 from dico.tasks.physics import length, move, sphere_contacts, worlds_first, worlds_last
 from dico.tasks.scene import BLACK, GREEN, RED, Scene, bounds, discs, square
 
@@ -102,7 +102,7 @@ class Tag(Task[TagState]):
         position, velocity = move(
             worlds_last(state.position),
             worlds_last(state.velocity),
-            worlds_last(actions.clamp(-1, 1)) * self._per_agent(STRENGTH, actions),
+            worlds_last(clamped(actions, state.position)) * self._per_agent(STRENGTH, actions),
             substeps=SUBSTEPS,
             contacts=contacts,
             max_speed=self._per_agent(MAX_SPEED, actions),

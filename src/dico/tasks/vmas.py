@@ -15,7 +15,7 @@ from torch import Tensor
 
 from dico._checks import check_choice
 from dico.random import Random
-from dico.tasks.base import Group, Task, check_number
+from dico.tasks.base import Group, Task, check_number, check_shape
 from dico.tasks.scene import Box, Circle, Line, Scene
 
 PROBES = (3, 5)
@@ -109,7 +109,8 @@ class VmasTask(Task[VmasState]):
         self, state: VmasState, actions: Float[Tensor, "*batch agents act"]
     ) -> tuple[VmasState, Float[Tensor, "*batch agents"], Bool[Tensor, "*batch"]]:
         """One step of VMAS from ``state``."""
-        batch = actions.shape[:-2]
+        batch = self._batch(state)
+        check_shape("actions", actions, (*batch, self.n_agents, self.act_dim))
         simulator = self._restored(state, batch)
         _, rewards, done, _ = simulator.step(list(actions.reshape(-1, *actions.shape[-2:]).unbind(1)))
         tensors = tuple(tensor.reshape(*batch, *tensor.shape[1:]) for tensor in self._read(simulator))
