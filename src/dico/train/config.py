@@ -98,7 +98,17 @@ class Config:
 
     def __post_init__(self):
         check_choice("algorithm", self.algorithm, ALGORITHMS)
-        for name in ("seeds", "frames", "envs", "frames_per_batch", "epochs", "minibatch", "updates", "batch", "replay"):
+        for name in (
+            "seeds",
+            "frames",
+            "envs",
+            "frames_per_batch",
+            "epochs",
+            "minibatch",
+            "updates",
+            "batch",
+            "replay",
+        ):
             check_positive(name, getattr(self, name))
         check_choice("action_loss", self.action_loss, ("separate", "merged", "off"))
         check_tau(self.tau)
@@ -111,9 +121,7 @@ class Config:
                 f"frames must be at least one batch, frames_per_batch={self.frames_per_batch}, got {self.frames}"
             )
         if self.frames_per_batch % self.envs:
-            raise ValueError(
-                f"frames_per_batch must be a multiple of envs={self.envs}, got {self.frames_per_batch}"
-            )
+            raise ValueError(f"frames_per_batch must be a multiple of envs={self.envs}, got {self.frames_per_batch}")
         if not self.on_policy and self.replay < self.frames_per_batch:
             raise ValueError(
                 f"replay must hold at least one batch, frames_per_batch={self.frames_per_batch}, got {self.replay}"

@@ -62,7 +62,13 @@ class Learner(ABC):
     """One group's policies, critics and optimisers, for all members."""
 
     def __init__(
-        self, config: Config, team: Team, constraint: Constraint, seeds: Sequence[int], stream: int, device: torch.device
+        self,
+        config: Config,
+        team: Team,
+        constraint: Constraint,
+        seeds: Sequence[int],
+        stream: int,
+        device: torch.device,
     ):
         self.config, self.team = config, team
         self.members = len(seeds)

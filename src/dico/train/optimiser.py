@@ -74,7 +74,9 @@ class PopulationAdam:
 
     def tensors(self) -> dict[str, Tensor]:
         """Its state by name, for a checkpoint."""
-        named = {f"first.{i}": m for i, m in enumerate(self.first)} | {f"second.{i}": v for i, v in enumerate(self.second)}
+        named = {f"first.{i}": m for i, m in enumerate(self.first)} | {
+            f"second.{i}": v for i, v in enumerate(self.second)
+        }
         return named | {"count": self.count}
 
 

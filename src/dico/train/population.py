@@ -16,7 +16,14 @@ from dico.train.ppo import PPO
 from dico.train.rollout import Rollout
 from dico.train.sac import SAC
 
-LEARNERS: dict[str, type[Learner]] = {"ippo": PPO, "mappo": PPO, "iddpg": DDPG, "maddpg": DDPG, "isac": SAC, "masac": SAC}
+LEARNERS: dict[str, type[Learner]] = {
+    "ippo": PPO,
+    "mappo": PPO,
+    "iddpg": DDPG,
+    "maddpg": DDPG,
+    "isac": SAC,
+    "masac": SAC,
+}
 
 
 class Population:
@@ -59,7 +66,9 @@ class Population:
         measured = [learner.measure(batch) for learner, batch in zip(self.learners, batches, strict=True)]
         seconds = time.perf_counter() - start
         return [
-            row for learner, values in zip(self.learners, measured, strict=True) for row in self._rows(learner, values, seconds)
+            row
+            for learner, values in zip(self.learners, measured, strict=True)
+            for row in self._rows(learner, values, seconds)
         ]
 
     def tensors(self) -> dict[str, Tensor]:

@@ -32,9 +32,7 @@ class PPO(Learner):
             value, next_value = self.critic(batch.obs), self.critic(batch.next_obs)
             done = batch.done[..., None]
             advantage = gae(batch.reward, value, next_value, done, self.config.gamma, self.config.gae_lambda)
-        frames = [
-            x.flatten(1, 2) for x in (batch.obs, batch.raw, batch.log_prob, advantage, advantage + value)
-        ]
+        frames = [x.flatten(1, 2) for x in (batch.obs, batch.raw, batch.log_prob, advantage, advantage + value)]
         for _ in range(self.config.epochs):
             order = self.rng.permutation(frames[0].shape[1])
             for index in order.split(self.config.minibatch, -1):
@@ -57,9 +55,7 @@ class PPO(Learner):
         self.policy.commit_(snd_hat)
         self.step_action_loss(obs)
 
-    def actor_loss(
-        self, params: Tensor, raw: Tensor, log_prob: Tensor, advantage: Tensor
-    ) -> Float[Tensor, " members"]:
+    def actor_loss(self, params: Tensor, raw: Tensor, log_prob: Tensor, advantage: Tensor) -> Float[Tensor, " members"]:
         r""":math:`-E\min(r A, \mathrm{clip}(r, 1-\epsilon, 1+\epsilon) A)` of each member, r the probability ratio."""
         mean, std = params.chunk(2, -1)
         log_ratio = gaussian_log_prob(raw, mean, std) - log_prob

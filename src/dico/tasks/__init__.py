@@ -1,0 +1,37 @@
+"""The paper's tasks as pure functions of tensors, and any VMAS scenario behind the same functions."""
+
+from dataclasses import fields
+from typing import Any
+
+from dico._checks import check_choice
+from dico.tasks.base import Group, MappedTask, Task, map_state, where_done
+from dico.tasks.dispersion import Dispersion
+from dico.tasks.navigation import Navigation, SameGoal
+from dico.tasks.reverse_transport import ReverseTransport
+from dico.tasks.sampling import Sampling
+from dico.tasks.scene import Scene
+from dico.tasks.tag import Tag
+from dico.tasks.vmas import vmas
+
+TASKS: dict[str, type[Task]] = {
+    task.name: task for task in (Navigation, SameGoal, Dispersion, Sampling, Tag, ReverseTransport)
+}
+"""The paper's tasks by name."""
+
+__all__ = ["TASKS", "Group", "MappedTask", "Scene", "Task", "make", "map_state", "vmas", "where_done"]
+
+
+def make(name: str, **options: Any) -> Task:
+    """A task of :data:`TASKS` by name, with other settings than the paper's where given.
+
+    >>> make("dispersion", n_agents=5)
+    Dispersion(n_agents=5, share_reward=True, food_radius=0.08, horizon=100)
+    >>> make("disperson")
+    Traceback (most recent call last):
+    ValueError: task must be one of 'navigation', ..., got 'disperson'; did you mean 'dispersion'?
+    """
+    task = TASKS[check_choice("task", name, TASKS)]
+    known = [field.name for field in fields(task)]  # pyright: ignore[reportArgumentType]
+    for option in options:
+        check_choice(f"option of {name!r}", option, known)
+    return task(**options)

@@ -1,0 +1,170 @@
+"""What a task is: settings, and pure functions of tensors that reset, step, observe and draw it."""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Generic, TypeVar
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from dico.random import Random
+from dico.tasks.scene import Scene
+
+State = TypeVar("State")
+"""A flat frozen dataclass of tensors whose leading dimensions are the batch."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Agents that share what they see and want: each group has its own policy, critic and constraint."""
+
+    name: str
+    """What the group is called in run folders and figures."""
+    agents: tuple[int, ...]
+    """The group's agents, as indices of the agents' dimension."""
+    obs_dim: int
+    """How many numbers each of them observes."""
+
+
+class Task(ABC, Generic[State]):
+    """A task: a frozen dataclass of settings with pure functions of tensors.
+
+    The batch is ``(*members, n)``: n environments for each member of ``rng``. No function branches on a tensor's value
+    or copies it to the host, so all of them compile as one graph and can be captured in a CUDA graph. The horizon is
+    the caller's to enforce.
+    """
+
+    name: ClassVar[str]
+    """The task's name in :data:`dico.tasks.TASKS`."""
+    snd_levels: ClassVar[tuple[str, ...]]
+    """The diversities of the paper's experiment, as :func:`dico.parse_constraint` reads them."""
+    n_agents: int
+    """Agents, all groups together."""
+    horizon: int
+    """Steps in an episode."""
+
+    @property
+    @abstractmethod
+    def groups(self) -> tuple[Group, ...]:
+        """The groups, which share out all agents."""
+
+    @property
+    def obs_dim(self) -> int:
+        """How many numbers an agent of the first group observes."""
+        return self.groups[0].obs_dim
+
+    @property
+    def act_dim(self) -> int:
+        """How many numbers an agent's action has."""
+        return len(self.action_low)
+
+    @property
+    def action_low(self) -> tuple[float, ...]:
+        """Least action; actions below are clamped."""
+        return (-1.0, -1.0)
+
+    @property
+    def action_high(self) -> tuple[float, ...]:
+        """Greatest action; actions above are clamped."""
+        return (1.0, 1.0)
+
+    @abstractmethod
+    def reset(self, n: int, rng: Random) -> State:
+        """Fresh states of ``n`` environments for each member of ``rng``."""
+
+    @abstractmethod
+    def step(
+        self, state: State, actions: Float[Tensor, "*batch agents act"]
+    ) -> tuple[State, Float[Tensor, "*batch agents"], Bool[Tensor, "*batch"]]:
+        """The next state, each agent's reward, and whether the task ended of itself."""
+
+    @abstractmethod
+    def observe(self, state: State) -> tuple[Float[Tensor, "*batch group obs"], ...]:
+        """What the agents see: one tensor ``(*batch, agents of the group, obs_dim)`` for each of ``groups``."""
+
+    @abstractmethod
+    def scene(self, state: State) -> Scene:
+        """What to draw."""
+
+
+class MappedTask(Task[State]):
+    """A task where an agent's observation is a function of where it stands: diversity can be drawn as a map."""
+
+    @abstractmethod
+    def observation_at(
+        self, state: State, position: Float[Tensor, "*batch points 2"]
+    ) -> Float[Tensor, "*batch points obs"]:
+        """What an agent would see at each of the points."""
+
+
+def map_state(function: Callable[..., Tensor], state: State, *others: State) -> State:
+    """A state of the same kind whose fields are ``function`` of the fields of the states given.
+
+    >>> @dataclass(frozen=True)
+    ... class Pair:
+    ...     a: Tensor
+    ...     b: Tensor
+    >>> map_state(torch.add, Pair(torch.tensor(1), torch.tensor(2)), Pair(torch.tensor(10), torch.tensor(20)))
+    Pair(a=tensor(11), b=tensor(22))
+    """
+    names = [field.name for field in fields(state)]  # pyright: ignore[reportArgumentType]
+    values = {name: _map(function, *(getattr(each, name) for each in (state, *others))) for name in names}
+    return type(state)(**values)
+
+
+def where_done(done: Bool[Tensor, "*batch"], fresh: State, state: State) -> State:
+    """``fresh`` in the environments that are done, ``state`` in the others.
+
+    >>> from dico.tasks import make
+    >>> task, rng = make("navigation"), Random([0, 1])
+    >>> state, fresh = task.reset(3, rng), task.reset(3, rng)
+    >>> mixed = where_done(torch.tensor([[True, False, False], [False, False, True]]), fresh, state)
+    >>> torch.equal(mixed.goal[0, 0], fresh.goal[0, 0]), torch.equal(mixed.goal[0, 1], state.goal[0, 1])
+    (True, True)
+    """
+
+    def choose(new: Tensor, old: Tensor) -> Tensor:
+        return torch.where(done.reshape(*done.shape, *[1] * (old.ndim - done.ndim)), new, old)
+
+    return map_state(choose, fresh, state)
+
+
+def clamped(actions: Tensor, position: Float[Tensor, "*batch agents 2"]) -> Float[Tensor, "*batch agents 2"]:
+    """The actions in the box ``[-1, 1]``, one for each agent at its position.
+
+    >>> clamped(torch.tensor([[2.0, -0.5]]), torch.zeros(1, 2))
+    tensor([[ 1.0000, -0.5000]])
+    """
+    check_shape("actions", actions, position.shape)
+    return actions.clamp(-1, 1)
+
+
+def check_shape(name: str, tensor: Tensor, shape: tuple[int, ...]) -> None:
+    """A tensor of another shape might still broadcast, and mean something else."""
+    if tensor.shape != shape:
+        raise ValueError(f"{name} must have shape {tuple(shape)}, got {tuple(tensor.shape)}")
+
+
+def check_number(name: str, value: Any, low: float, high: float = math.inf, *, whole: bool = False) -> None:
+    """``value`` must be a finite number of ``[low, high]``, and a whole one if so asked."""
+    kind = "a whole number" if whole else "a number"
+    allowed = f"{kind} from {low:g} up" if high == math.inf else f"{kind} in [{low:g}, {high:g}]"
+    number = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
+    if not number or not low <= value <= high or math.isinf(value):
+        raise ValueError(f"{name} must be {allowed}, got {value!r}")
+
+
+def check_switch(name: str, value: object) -> None:
+    """``value`` must be True or False."""
+    if not isinstance(value, bool):
+        raise ValueError(f"{name} must be True or False, got {value!r}")
+
+
+def _map(function: Callable[..., Tensor], *values: Any) -> Any:
+    """A field is a tensor, or a tuple of them."""
+    if isinstance(values[0], tuple):
+        return tuple(function(*each) for each in zip(*values, strict=True))
+    return function(*values)
