@@ -73,7 +73,7 @@ class Config:
     """SAC: initial weight of the entropy; it is then tuned."""
 
     kind: str = "auto"
-    """What the policies output: deterministic, shared_std, agent_std, agent_std_paper; auto is what the algorithm needs."""
+    """The policies' kind: deterministic, shared_std, agent_std, agent_std_paper; auto is what the algorithm needs."""
     tau: float = 0.01
     """Soft update of the diversity estimate in [0, 1]; 1 makes thm:scaling exact on each batch."""
     gradient: Literal["soft", "detached", "straight_through"] = "soft"
@@ -162,4 +162,4 @@ class Config:
     def members(self) -> list[tuple[str, int]]:
         """(desired diversity, seed) of each member."""
         seeds = range(self.first_seed, self.first_seed + self.seeds)
-        return [(text, seed) for text in self.snd for seed in seeds]
+        return [(parse_constraint(text).texts()[0], seed) for text in self.snd for seed in seeds]

@@ -1,7 +1,7 @@
 """What all algorithms share: a group's policy, its exploration interface, the action-space loss and the metrics."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -154,11 +154,6 @@ class Learner(ABC):
 
     def _adam(self, module: nn.Module, lr: float) -> PopulationAdam:
         return PopulationAdam(list(module.parameters()), lr, self.config.adam_eps)
-
-
-def minibatches(order: Tensor, size: int) -> Iterator[Tensor]:
-    """Consecutive parts of an order of frames, the last one shorter if need be."""
-    yield from order.split(size, -1)
 
 
 def take(values: Float[Tensor, "members rows *rest"], index: Tensor) -> Float[Tensor, "members picked *rest"]:

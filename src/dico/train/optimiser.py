@@ -17,7 +17,7 @@ def clip_per_member_(gradients: Sequence[Tensor], max_norm: float) -> Float[Tens
     (tensor([5.0000, 0.5000]), tensor([[0.6000, 0.8000],
             [0.3000, 0.4000]]))
     """
-    squares = [gradient.flatten(1).square().sum(1) for gradient in gradients]
+    squares = [gradient.reshape(len(gradient), -1).square().sum(1) for gradient in gradients]
     norms = torch.stack(squares).sum(0).sqrt()
     factor = (max_norm / (norms + 1e-6)).clamp(max=1.0)
     for gradient in gradients:
@@ -42,7 +42,7 @@ class PopulationAdam:
         eps: float = 1e-5,
         betas: tuple[float, float] = (0.9, 0.999),
     ):
-        self.parameters = list(parameters)
+        self.parameters: list[Tensor] = list(parameters)
         device = self.parameters[0].device
         self.lr = torch.as_tensor(lr, dtype=torch.float32, device=device)
         self.eps, self.betas = eps, betas

@@ -98,11 +98,10 @@ class Population:
     def _rows(self, learner: Learner, values: dict[str, Tensor], seconds: float) -> list[dict[str, object]]:
         columns = {name: value.tolist() for name, value in values.items()}
         several = {"group": learner.team.name} if len(self.learners) > 1 else {}
-        constraints = learner.policy.constraint.texts()  # pyright: ignore[reportFunctionMemberAccess]
         return [
-            {"member": k, "constraint": constraints[k], "seed": seed, **several, "iteration": self.iteration,
+            {"member": k, "constraint": text, "seed": seed, **several, "iteration": self.iteration,
              "frames": self.frames, **{name: column[k] for name, column in columns.items()}, "seconds": seconds}
-            for k, (_, seed) in enumerate(self.members)
+            for k, (text, seed) in enumerate(self.members)
         ]  # fmt: skip
 
 

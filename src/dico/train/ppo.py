@@ -11,8 +11,8 @@ from dico.train.squashed import gaussian_log_prob, squash
 class PPO(Learner):
     """Clipped PPO on tanh-squashed Gaussians.
 
-    Probabilities are of the Gaussian sample before squashing: the squashing's Jacobian is the same for old and new policy,
-    so it cancels in their ratio.
+    Probabilities are of the Gaussian sample before squashing: the squashing's Jacobian is the same for old and new
+    policy, so it cancels in their ratio.
     """
 
     def __init__(self, *args, **options):

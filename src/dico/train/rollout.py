@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import fields
+from functools import partial
 from typing import Any
 
 import torch
@@ -45,7 +46,7 @@ class Rollout:
                 record.append((obs, next_obs, decision.raw, decision.log_prob, rewards[..., first:last], done))
                 first = last
             turn = (used + done.cumsum(1) - 1).clamp_min(0) % (STARTS_PER_ENV * self.envs)
-            fresh = map_state(lambda values: take(values, turn), starts)
+            fresh = map_state(partial(take, index=turn), starts)
             self.state = where_done(done, fresh, state)
             self.clock = torch.where(done, 0, self.clock)
             used = used + done.sum(1, keepdim=True)

@@ -36,7 +36,7 @@ class SAC(OffPolicyLearner):
 
     def sample_action(self, params: Float[Tensor, "members rows n d"]) -> tuple[Tensor, Tensor]:
         """Actions in the box with a gradient, and their log-probabilities."""
-        mean, std = params.chunk(2, -1)
+        mean, _ = params.chunk(2, -1)
         return self.reparametrise(params, self.rng.normal(*mean.shape[1:]))
 
     def reparametrise(self, params: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:

@@ -1,0 +1,52 @@
+"""The paper's experiments, and a quick preset, as data (settings of the paper's experiments)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from dico._checks import check_choice
+from dico.tasks import TASKS
+from dico.train.config import Config
+
+_PPO = {"algorithm": "ippo", "envs": 600, "frames_per_batch": 60_000}
+_DDPG = {"envs": 60, "frames_per_batch": 6_000}
+
+PAPER: dict[str, dict[str, Any]] = {
+    "navigation": {**_PPO, "frames": 10_000_000, "seeds": 4, "snd": ("0", "0.1", "0.3", "0.4", "0.5", "1", "free")},
+    "same-goal": {**_PPO, "frames": 10_000_000, "seeds": 4, "snd": ("0", "0.1", "0.3", "0.4", "0.5", "1", "free")},
+    "dispersion": {**_DDPG, "algorithm": "maddpg", "frames": 10_000_000, "seeds": 4, "snd": ("0", "free", "6")},
+    "sampling": {**_DDPG, "algorithm": "iddpg", "frames": 5_000_000, "seeds": 3, "snd": ("0", "free", "5")},
+    "tag": {
+        **_PPO, "frames": 12_000_000, "seeds": 5, "snd": ("0", "0.3", "0.6", "free"), "freeze": {"agent": 3_000_000},
+    },
+    "reverse-transport": {
+        "algorithm": "iddpg", "envs": 30, "frames_per_batch": 6_000, "frames": 8_000_000, "seeds": 3,
+        "snd": ("0", "0.1", "1.2", "free"), "initial": "desired", "squash_shared": False,
+    },
+}  # fmt: skip
+"""The settings of each of the paper's experiments, beyond the defaults of :class:`~dico.train.config.Config`."""
+
+QUICK: dict[str, Any] = {
+    "snd": ("0", "0.3", "1", "free"), "seeds": 2, "frames": 300_000, "hidden": (64, 64), "lr": 1e-3,
+    "envs": 60, "frames_per_batch": 6_000, "epochs": 8, "minibatch": 1_000,
+    "updates": 200, "batch": 128, "replay": 100_000, "noise_frames": 150_000,
+    "tau": 0.1, "gradient": "straight_through", "action_loss": "merged",
+}  # fmt: skip
+"""Small networks and few frames, for a look within minutes on two cores; the paper's algorithm for each task."""
+
+PRESETS = ("paper", "quick")
+
+
+def preset(name: str, task: str = "navigation", **changes: Any) -> Config:
+    """The settings of a preset for a task, with changes.
+
+    >>> preset("paper", "dispersion").algorithm, preset("quick", "dispersion", seeds=1).seeds
+    ('maddpg', 1)
+    """
+    check_choice("preset", name, PRESETS)
+    paper: Mapping[str, Any] = PAPER.get(task, _PPO)
+    if not task.startswith("vmas:"):
+        check_choice("task", task, TASKS)
+    settings = dict(paper) if name == "paper" else {"algorithm": paper["algorithm"], **QUICK}
+    if name == "quick" and "freeze" in paper:
+        settings["freeze"] = dict.fromkeys(paper["freeze"], QUICK["frames"] // 4)
+    return Config(task=task, **(settings | changes))
