@@ -1,0 +1,202 @@
+"""The run folder: what a training writes, and how it is read back.
+
+``config.json`` is everything resolved, ``machine.json`` what it ran on, ``metrics.jsonl`` one line per member and iteration,
+``checkpoint-<frames>/`` the networks and all other state. Nothing is ever unpickled.
+"""
+
+import json
+import math
+import os
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from torch import Tensor
+
+from dico.constraints import parse_constraint
+from dico.policy import DiCo
+
+FORMAT = 1
+"""Of the run folder; a newer one is refused."""
+
+
+class RunError(ValueError):
+    """Something is wrong with a run folder; the message says what, and what to do."""
+
+
+@dataclass(frozen=True)
+class Member:
+    """One member of a population: a desired diversity and a seed."""
+
+    index: int
+    constraint: str
+    seed: int
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A whole, readable checkpoint."""
+
+    folder: Path
+    meta: Mapping[str, Any]
+
+    @property
+    def frames(self) -> int:
+        """Environment steps of each member when it was written."""
+        return self.meta["frames"]
+
+    def tensors(self) -> dict[str, Tensor]:
+        """All of its tensors by name."""
+        return load_file(self.folder / "state.safetensors")
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run folder, opened with :func:`load`."""
+
+    folder: Path
+    config: Mapping[str, Any]
+    """The settings, as in ``config.json``."""
+    groups: tuple[Mapping[str, Any], ...]
+    """Name, agents, observation size, action box and policy kind of each group."""
+    members: tuple[Member, ...]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """All lines of ``metrics.jsonl``; a torn last line is left out with a warning."""
+        return list(read_rows(self.folder / "metrics.jsonl"))
+
+    def metric(self, name: str, group: str | None = None) -> Tensor:
+        """One metric as ``(members, iterations)``; iterations that a member lacks, and numbers that are none, are NaN.
+
+        ``group`` is needed only where there are several, and is otherwise the first.
+        """
+        wanted = group or self.groups[0]["name"]
+        rows = [row for row in self.rows() if row.get("group", wanted) == wanted]
+        iterations = max((row["iteration"] for row in rows), default=0)
+        values = torch.full((len(self.members), iterations), torch.nan, dtype=torch.float64)
+        for row in rows:
+            value = row[name]
+            values[row["member"], row["iteration"] - 1] = torch.nan if value is None else value
+        return values
+
+    def frame(self) -> Any:
+        """All lines as a pandas frame."""
+        try:
+            import pandas
+        except ImportError:
+            raise ImportError("a data frame needs pandas: pip install pandas; or use .rows() or .metric(name)") from None
+        return pandas.DataFrame(self.rows())
+
+    def checkpoints(self) -> list[Checkpoint]:
+        """Whole checkpoints, newest first; half-written ones are left out with a warning."""
+        return list(read_checkpoints(self.folder))
+
+    def policy(self, snd: str | float, seed: int = 0, group: str | None = None) -> DiCo:
+        """A member's policies from the newest checkpoint: a DiCo module ready to act.
+
+        >>> run = load("runs/navigation")  # doctest: +SKIP
+        >>> run.policy(snd=0.3, seed=0)(obs)  # doctest: +SKIP
+        """
+        member = self.member(snd, seed)
+        names = [g["name"] for g in self.groups]
+        if group is not None and group not in names:
+            raise RunError(f"group must be one of {', '.join(names)}, got {group!r}")
+        spec = self.groups[0 if group is None else names.index(group)]
+        checkpoints = self.checkpoints()
+        if not checkpoints:
+            raise RunError(f"{self.folder} has no checkpoint yet: let it train on, or `dico resume {self.folder}`")
+        prefix = f"{spec['name']}.policy."
+        tensors = {k.removeprefix(prefix): v for k, v in checkpoints[0].tensors().items() if k.startswith(prefix)}
+        return build_policy(spec, self.config, tensors, member.index)
+
+    def member(self, snd: str | float, seed: int = 0) -> Member:
+        """The member with a desired diversity and a seed."""
+        text = parse_constraint(str(snd)).texts()[0]
+        for member in self.members:
+            if (member.constraint, member.seed) == (text, seed):
+                return member
+        levels = ", ".join(dict.fromkeys(m.constraint for m in self.members))
+        seeds = ", ".join(map(str, sorted({m.seed for m in self.members})))
+        raise RunError(f"no member has snd={text} and seed={seed}; there are snd {levels} with seeds {seeds}")
+
+
+def load(run: str | Path) -> Run:
+    """Open a run folder.
+
+    >>> run = load("runs/navigation")  # doctest: +SKIP
+    >>> run.metric("reward").shape  # doctest: +SKIP
+    torch.Size([16, 50])
+    """
+    folder = Path(run)
+    path = folder / "config.json"
+    if not path.is_file():
+        raise RunError(f"{folder} is no run folder: it has no config.json")
+    try:
+        saved = json.loads(path.read_text())
+        version = saved["format"]
+        if version > FORMAT:
+            raise RunError(f"{folder} was written by a newer dico (format {version}, this one reads {FORMAT}): upgrade dico")
+        members = tuple(Member(k, text, seed) for k, (text, seed) in enumerate(saved["members"]))
+        return Run(folder, saved["config"], tuple(saved["groups"]), members)
+    except (json.JSONDecodeError, KeyError, TypeError) as error:
+        raise RunError(f"{path} cannot be read ({error}): the run cannot be used") from None
+
+
+def build_policy(
+    group: Mapping[str, Any], config: Mapping[str, Any], tensors: Mapping[str, Tensor], index: int
+) -> DiCo:
+    """A single member's policies out of the stacked tensors of all."""
+    shared = ("low", "high", "tau")
+    own = {name: value if name in shared else value[index].clone() for name, value in tensors.items()}
+    policy = DiCo.mlp(
+        group["n_agents"], group["obs_dim"], len(group["low"]), "free",
+        kind=group["kind"], hidden=config["hidden"], low=group["low"], high=group["high"],
+        squash_shared=config["squash_shared"], gradient=config["gradient"], metric=config["metric"],
+    )  # fmt: skip
+    policy.load_state_dict(own)
+    return policy.eval()
+
+
+def read_rows(path: Path) -> Iterator[dict[str, Any]]:
+    """The lines of a metrics file; a line that a sudden end tore is left out with a warning."""
+    if not path.is_file():
+        return
+    with path.open() as lines:
+        for number, line in enumerate(lines, 1):
+            try:
+                yield json.loads(line)
+            except json.JSONDecodeError:
+                warnings.warn(f"{path}, line {number} is torn and left out", stacklevel=2)
+
+
+def read_checkpoints(folder: Path) -> Iterator[Checkpoint]:
+    """Whole checkpoints, newest first; half-written ones are left out with a warning."""
+    found = [p for p in folder.glob("checkpoint-*") if p.name.removeprefix("checkpoint-").isdigit()]
+    for path in sorted(found, key=lambda p: int(p.name.removeprefix("checkpoint-")), reverse=True):
+        try:
+            meta = json.loads((path / "meta.json").read_text())
+            load_file(path / "state.safetensors")
+            yield Checkpoint(path, meta)
+        except (OSError, json.JSONDecodeError, SafetensorError):
+            warnings.warn(f"{path} is not whole and left out", stacklevel=2)
+
+
+def plain(value: Any) -> Any:
+    """A number as JSON has it: what is not finite becomes null."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write a file whole, or not at all."""
+    scratch = path.with_name(f".{path.name}.part")
+    with scratch.open("w") as file:
+        json.dump(value, file, indent=2)
+        file.write("\n")
+        file.flush()
+        os.fsync(file.fileno())
+    scratch.replace(path)
