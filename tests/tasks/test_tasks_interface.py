@@ -92,12 +92,13 @@ def test_only_mapped_tasks_have_maps(name):
 def test_a_map_holds_what_agents_see_at_their_places(name):
     task = small_task(name)
     state = task.reset(6, Random([0, 1]))
+    generator = torch.Generator().manual_seed(0)
     for _ in range(5):
-        state = task.step(state, torch.randn(2, 6, 5, 2, generator=torch.Generator().manual_seed(0)))[0]
-    points = torch.cat([torch.rand(2, 6, 9, 2), state.position], -2)
+        state = task.step(state, torch.randn(2, 6, 5, 2, generator=generator))[0]
+    points = torch.cat([torch.rand(2, 6, 9, 2, generator=generator), state.position], -2)
     observation = task.observation_at(state, points)
     assert observation.shape == (2, 6, 14, task.obs_dim)
-    assert torch.equal(observation[..., 9:, :], task.observe(state)[0])
+    torch.testing.assert_close(observation[..., 9:, :], task.observe(state)[0])
 
 
 @names
