@@ -108,11 +108,11 @@ class Sampling(MappedTask[SamplingState]):
         self, state: SamplingState, position: Float[Tensor, "*batch points 2"]
     ) -> Float[Tensor, "*batch points obs"]:
         """Each point and the values around it."""
-        square = torch.arange(8, device=position.device)
-        square = square + (square >= 4)  # 0 to 8 without 4, the centre
-        offset = CELL * torch.stack([square % 3 - 1, square // 3 - 1], -1)
-        around = (position[..., None, :] + offset).flatten(-3, -2)
-        return torch.cat([position, self._left(state, around).unflatten(-1, (-1, 8))], -1)
+        around = torch.arange(8, device=position.device)
+        around = around + (around >= 4)  # the square's cells 0 to 8 without 4, its centre
+        offset = CELL * torch.stack([around % 3 - 1, around // 3 - 1], -1)
+        points = (position[..., None, :] + offset).flatten(-3, -2)
+        return torch.cat([position, self._left(state, points).unflatten(-1, (-1, 8))], -1)
 
     def scene(self, state: SamplingState) -> Scene:
         """The values left in the cells, and the agents on top."""
@@ -146,8 +146,8 @@ def nearest_corner(centre: Float[Tensor, "*batch 2"]) -> Float[Tensor, "*batch"]
 
 
 def _cell(position: Float[Tensor, "*batch p 2"]) -> tuple[Int[Tensor, "*batch p"], Int[Tensor, "*batch p"]]:
-    """Column and row of the cell each point is in."""
-    column, row = (position / CELL + CELLS / 2).long().unbind(-1)
+    """Column and row of the cell each point is in; of some cell, where a member's position is no number any more."""
+    column, row = (position / CELL + CELLS / 2).long().clamp(0, CELLS - 1).unbind(-1)
     return column, row
 
 
