@@ -95,7 +95,7 @@ def test_what_cannot_be_wrapped_is_told(scenario, words):
 
 
 def test_an_unknown_option_is_refused():
-    with pytest.raises(ValueError, match="options must be known to scenario 'navigation'.*n_agent'"):
+    with pytest.raises(ValueError, match=r"options must be known to scenario 'navigation'.*n_agent'"):
         wrap("navigation", n_agent=3)
 
 
