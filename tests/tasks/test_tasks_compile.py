@@ -12,6 +12,11 @@ from dico.tasks import TASKS, where_done
 pytestmark = pytest.mark.unchecked
 
 
+@pytest.fixture(autouse=True)
+def _seed():
+    torch.manual_seed(0)
+
+
 def tensors(output):
     if isinstance(output, torch.Tensor):
         return [output]

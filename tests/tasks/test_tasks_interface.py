@@ -84,6 +84,19 @@ def test_actions_are_clamped_to_the_box(name):
 
 
 @names
+def test_a_member_that_diverges_leaves_the_others_as_they_are(name):
+    task = small_task(name)
+    state = task.reset(4, Random([0, 1]))
+    actions = torch.zeros(2, 4, 5, 2)
+    expected = task.observe(task.step(state, actions)[0])
+    actions[0] = math.nan
+    after, _, _ = task.step(state, actions)
+    assert all(result[1].isfinite().all() for result in task.observe(task.step(after, actions)[0]))
+    for result, other in zip(task.observe(after), expected, strict=True):
+        assert torch.equal(result[1], other[1])
+
+
+@names
 def test_only_mapped_tasks_have_maps(name):
     assert isinstance(make(name), MappedTask) == (name in MAPPED)
 
@@ -92,12 +105,13 @@ def test_only_mapped_tasks_have_maps(name):
 def test_a_map_holds_what_agents_see_at_their_places(name):
     task = small_task(name)
     state = task.reset(6, Random([0, 1]))
+    generator = torch.Generator().manual_seed(0)
     for _ in range(5):
-        state = task.step(state, torch.randn(2, 6, 5, 2, generator=torch.Generator().manual_seed(0)))[0]
-    points = torch.cat([torch.rand(2, 6, 9, 2), state.position], -2)
+        state = task.step(state, torch.randn(2, 6, 5, 2, generator=generator))[0]
+    points = torch.cat([torch.rand(2, 6, 9, 2, generator=generator), state.position], -2)
     observation = task.observation_at(state, points)
     assert observation.shape == (2, 6, 14, task.obs_dim)
-    assert torch.equal(observation[..., 9:, :], task.observe(state)[0])
+    torch.testing.assert_close(observation[..., 9:, :], task.observe(state)[0])
 
 
 @names

@@ -7,7 +7,7 @@ import torch
 from judge import WORLDS, judge, read, stacked, step
 
 from dico.tasks import make
-from dico.tasks.physics import WALL
+from dico.tasks.physics import WALL, repulsion
 from dico.tasks.reverse_transport import AGENT_RADIUS
 
 STEPS = 100
@@ -162,6 +162,12 @@ def test_tag_from_any_state():
     assert_same_state(after, read(task, env))
     assert torch.equal(rewards, their_rewards)
     assert (rewards >= 20).any(), "no green agent was caught by two"
+
+
+def test_bodies_that_coincide_do_not_push_each_other():
+    apart = torch.tensor([[0.0, 5e-7, 2e-6], [0.0, 0.0, 0.0]])
+    force = repulsion(apart, 0.1, stiffness=500.0, margin=1e-3)
+    torch.testing.assert_close(force, torch.tensor([[0.0, 0.0, 49.999], [0.0, 0.0, 0.0]]))
 
 
 def test_reverse_transport_from_any_state():

@@ -9,6 +9,7 @@ from judge import judge, read, small_task
 from dico.random import Random
 from dico.tasks import TASKS, make, where_done
 from dico.tasks.navigation import SEPARATION, spread_out
+from dico.tasks.sampling import nearest_corner
 
 DRAWS = 4096
 names = pytest.mark.parametrize("name", TASKS)
@@ -41,6 +42,23 @@ def test_fresh_states_are_distributed_as_in_vmas(name):
         assert value.shape[1:] == theirs[field].shape[1:]
         for mine, its, tolerance in zip(moments(value), moments(theirs[field]), (0.08, 0.02), strict=True):
             torch.testing.assert_close(mine, its, rtol=0, atol=tolerance, msg=lambda m, f=field: f"{f}: {m}")
+
+
+@pytest.mark.parametrize("name", ["navigation", "same-goal"])
+def test_agents_and_goals_start_as_far_apart_as_in_vmas(name):
+    task = make(name)
+    nearest = []
+    for state in (task.reset(DRAWS, Random(torch.tensor(0))), read(task, judge(task, worlds=DRAWS))):
+        agents = torch.linalg.vector_norm(state.position[:, 0] - state.position[:, 1], dim=-1)
+        nearest.append(torch.stack([agents.amin(), torch.cdist(state.position, state.goal).amin()]))
+    torch.testing.assert_close(nearest[0], nearest[1], rtol=0, atol=5e-3)
+
+
+def test_the_value_is_1_where_it_is_in_vmas():
+    task = make("sampling", covariance=0.05)
+    theirs = read(task, judge(task, worlds=512))
+    torch.testing.assert_close(nearest_corner(theirs.centre), theirs.nearest, rtol=0, atol=1e-6)
+    assert (theirs.centre < -0.98).any(), "no mean is beyond where agents can stand"
 
 
 def test_offsets_from_the_package_are_distributed_as_in_vmas():
@@ -84,12 +102,11 @@ def test_a_member_is_the_same_alone_and_in_a_population(name):
         for field, value in numbers(one).items():
             assert torch.equal(value[0], numbers(many)[field][1]), field
             assert torch.equal(value[0], numbers(plain)[field]), field
-    actions = torch.randn(3, 7, task.n_agents, 2)
-    results = task.step(many, actions), task.step(one, actions[1:2])
-    for a, b in zip(results[0][1:], results[1][1:], strict=True):
-        assert torch.equal(a[1], b[0])
-    for a, b in zip(task.observe(results[0][0]), task.observe(results[1][0]), strict=True):
-        assert torch.equal(a[1], b[0])
+    # the same numbers at another place in memory may be rounded otherwise
+    actions = torch.randn(3, 7, task.n_agents, 2, generator=torch.Generator().manual_seed(0))
+    (many, *rest), (one, *own) = task.step(many, actions), task.step(one, actions[1:2])
+    for a, b in zip((*rest, *task.observe(many)), (*own, *task.observe(one)), strict=True):
+        torch.testing.assert_close(a[1], b[0], rtol=0, atol=5e-5)
 
 
 @names

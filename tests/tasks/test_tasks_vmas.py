@@ -94,6 +94,11 @@ def test_what_cannot_be_wrapped_is_told(scenario, words):
         wrap(scenario)
 
 
+def test_an_unknown_option_is_refused():
+    with pytest.raises(ValueError, match=r"options must be known to scenario 'navigation'.*n_agent'"):
+        wrap("navigation", n_agent=3)
+
+
 def test_actions_of_another_shape_are_refused():
     task = wrap("balance")
     with pytest.raises(ValueError, match=r"actions must have shape \(1, 4, 3, 2\), got \(1, 4, 1, 2\)"):

@@ -32,7 +32,7 @@ class SamplingState:
     centre: Float[Tensor, "*batch 2"]
     """Mean of the Gaussian."""
     nearest: Float[Tensor, "*batch"]
-    """Squared distance from the mean to the nearest corner of a cell, where the value is 1."""
+    """Squared distance from the mean to the nearest corner of a cell, where the value is 1 (:func:`nearest_corner`)."""
     visited: Int[Tensor, "*batch columns"]
     """One number for each column of cells (one x), whose bit y is set once cell (x, y) was visited."""
 
@@ -76,8 +76,7 @@ class Sampling(MappedTask[SamplingState]):
     def reset(self, n: int, rng: Random) -> SamplingState:
         """Agents at the centre, at rest; the Gaussian's mean anywhere; nothing visited."""
         centre = rng.uniform(n, 2, low=-EDGE, high=EDGE)
-        corners = _corners(centre.device)
-        nearest = (corners - centre[..., None]).square().amin(-1).sum(-1)
+        nearest = nearest_corner(centre)
         position = centre.new_zeros(*centre.shape[:-1], self.n_agents, 2)
         visited = torch.zeros(*centre.shape[:-1], CELLS, dtype=torch.int64, device=centre.device)
         return SamplingState(position, torch.zeros_like(position), centre, nearest, visited)
@@ -109,11 +108,11 @@ class Sampling(MappedTask[SamplingState]):
         self, state: SamplingState, position: Float[Tensor, "*batch points 2"]
     ) -> Float[Tensor, "*batch points obs"]:
         """Each point and the values around it."""
-        square = torch.arange(8, device=position.device)
-        square = square + (square >= 4)  # 0 to 8 without 4, the centre
-        offset = CELL * torch.stack([square % 3 - 1, square // 3 - 1], -1)
-        around = (position[..., None, :] + offset).flatten(-3, -2)
-        return torch.cat([position, self._left(state, around).unflatten(-1, (-1, 8))], -1)
+        around = torch.arange(8, device=position.device)
+        around = around + (around >= 4)  # the square's cells 0 to 8 without 4, its centre
+        offset = CELL * torch.stack([around % 3 - 1, around // 3 - 1], -1)
+        points = (position[..., None, :] + offset).flatten(-3, -2)
+        return torch.cat([position, self._left(state, points).unflatten(-1, (-1, 8))], -1)
 
     def scene(self, state: SamplingState) -> Scene:
         """The values left in the cells, and the agents on top."""
@@ -136,14 +135,19 @@ class Sampling(MappedTask[SamplingState]):
         return ((state.nearest[..., None] - squared) / (2 * self.covariance)).exp()
 
 
-def _corners(device: torch.device) -> Float[Tensor, " cells"]:
-    """The lower corner of each cell along one side, where agents can stand."""
-    return (torch.arange(CELLS, device=device) * CELL - EDGE).clamp_min(-BOUND)
+def nearest_corner(centre: Float[Tensor, "*batch 2"]) -> Float[Tensor, "*batch"]:
+    """Squared distance to the nearest lower corner of a cell, of those where agents can stand.
+
+    >>> round(nearest_corner(torch.tensor([0.05, 0.06])).item(), 6)
+    0.0001
+    """
+    corners = (torch.arange(CELLS, device=centre.device) * CELL - EDGE).clamp_min(-BOUND)
+    return (corners - centre[..., None]).square().amin(-1).sum(-1)
 
 
 def _cell(position: Float[Tensor, "*batch p 2"]) -> tuple[Int[Tensor, "*batch p"], Int[Tensor, "*batch p"]]:
-    """Column and row of the cell each point is in."""
-    column, row = (position / CELL + CELLS / 2).long().unbind(-1)
+    """Column and row of the cell each point is in; of some cell, where a member's position is no number any more."""
+    column, row = (position / CELL + CELLS / 2).long().clamp(0, CELLS - 1).unbind(-1)
     return column, row
 
 

@@ -4,6 +4,7 @@ VMAS keeps its state in attributes of many objects. Which of them belong to the 
 simulators of different sizes: an attribute is state if its first dimension is the number of worlds in both.
 """
 
+import warnings
 from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -159,9 +160,15 @@ class VmasTask(Task[VmasState]):
 
     def _simulator(self, n: int, device: str) -> Any:
         if (n, device) not in self.simulators:
-            simulator = _import_vmas().make_env(
-                self.scenario, num_envs=n, device=device, seed=0, clamp_actions=True, **self.options
-            )
+            with warnings.catch_warnings():
+                # VMAS only warns of an option it does not know
+                warnings.filterwarnings("error", "Scenario kwargs")
+                try:
+                    simulator = _import_vmas().make_env(
+                        self.scenario, num_envs=n, device=device, seed=0, clamp_actions=True, **self.options
+                    )
+                except UserWarning as warning:
+                    raise ValueError(f"options must be known to scenario {self.scenario!r}: {warning}") from None
             # scenarios make some of their attributes in the first step
             idle = [torch.zeros(n, simulator.get_agent_action_size(agent), device=device) for agent in simulator.agents]
             simulator.step(idle)
