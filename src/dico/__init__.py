@@ -18,6 +18,20 @@ from dico.policy import DiCo
 
 __version__ = "0.1.0"
 
+
+def __getattr__(name: str) -> object:
+    """`dico.train` and `dico.load` need more than torch, so they are imported when first used."""
+    if name == "train":
+        from importlib import import_module
+
+        return import_module("dico.train")
+    if name == "load":
+        from dico.runs import load
+
+        return load
+    raise AttributeError(f"module 'dico' has no attribute {name!r}")
+
+
 __all__ = [
     "METRICS",
     "Constraint",
@@ -31,10 +45,12 @@ __all__ = [
     "between",
     "equal",
     "free",
+    "load",
     "max_snd",
     "pairwise_w2",
     "parse_constraint",
     "snd",
     "snd_at",
     "stack_constraints",
+    "train",
 ]

@@ -89,7 +89,9 @@ class Run:
         try:
             import pandas
         except ImportError:
-            raise ImportError("a data frame needs pandas: pip install pandas; or use .rows() or .metric(name)") from None
+            raise ImportError(
+                "a data frame needs pandas: pip install pandas; or use .rows() or .metric(name)"
+            ) from None
         return pandas.DataFrame(self.rows())
 
     def checkpoints(self) -> list[Checkpoint]:
@@ -140,7 +142,9 @@ def load(run: str | Path) -> Run:
         saved = json.loads(path.read_text())
         version = saved["format"]
         if version > FORMAT:
-            raise RunError(f"{folder} was written by a newer dico (format {version}, this one reads {FORMAT}): upgrade dico")
+            raise RunError(
+                f"{folder} was written by a newer dico (format {version}, this one reads {FORMAT}): upgrade dico"
+            )
         members = tuple(Member(k, text, seed) for k, (text, seed) in enumerate(saved["members"]))
         return Run(folder, saved["config"], tuple(saved["groups"]), members)
     except (json.JSONDecodeError, KeyError, TypeError) as error:

@@ -1,0 +1,215 @@
+"""A training from start to end: iterations, the run folder, interruption and resumption."""
+
+import json
+import platform
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Protocol
+
+import torch
+
+import dico
+from dico.runs import FORMAT, Run, RunError, load, plain, write_json
+from dico.train.checkpoint import ReplayStore, check_space, metrics_before, restore, save
+from dico.train.config import Config
+from dico.train.population import Population
+
+ITERATIONS_BETWEEN_CHECKPOINTS = 10
+
+
+class Observer(Protocol):
+    """Something that watches a training: a progress display, a logger."""
+
+    def begin(self, population: Population, folder: Path) -> None:
+        """Before the first iteration."""
+        ...
+
+    def say(self, message: str) -> None:
+        """Something the user should know."""
+        ...
+
+    def iteration(self, rows: Sequence[dict[str, Any]], seconds: float) -> None:
+        """After each iteration."""
+        ...
+
+    def end(self) -> None:
+        """After the last, also if interrupted."""
+        ...
+
+
+class Interrupted(Exception):
+    """The user stopped the training; a checkpoint is written."""
+
+
+def train(
+    config: Config,
+    folder: str | Path | None = None,
+    *,
+    device: str = "auto",
+    observers: Sequence[Observer] = (),
+    checkpoint_every: int = ITERATIONS_BETWEEN_CHECKPOINTS,
+    replay_checkpoint: bool = True,
+) -> Run:
+    """Train a population into a new run folder, by default one under ``runs`` named after task and time."""
+    stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
+    folder = Path(folder or Path("runs") / f"{config.task.replace(':', '-')}-{config.algorithm}-{stamp}")
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise RunError(f"{folder} exists already: choose another folder, or `dico resume {folder}`")
+    population = Population(config, _device(device))
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        _describe(population, folder, checkpoint_every, replay_checkpoint)
+    except OSError as error:
+        raise RunError(f"{folder} cannot be written ({error}): choose another folder") from error
+    return _iterate(population, folder, observers, checkpoint_every, replay_checkpoint)
+
+
+def resume(
+    folder: str | Path, *, config: Config | None = None, device: str = "auto", observers: Sequence[Observer] = ()
+) -> Run:
+    """Go on with a run from its newest whole checkpoint, exactly as if it had never stopped."""
+    run = load(folder)
+    saved = Config(**{k: tuple(v) if isinstance(v, list) else v for k, v in run.config.items()})
+    if config is not None and config != saved:
+        changed = [name for name, value in asdict(config).items() if value != asdict(saved)[name]]
+        raise RunError(f"{folder} was trained with another configuration: {', '.join(changed)} differ; start a new run")
+    settings = json.loads((run.folder / "config.json").read_text())["session"]
+    population = Population(saved, _device(device))
+    return _iterate(
+        population, run.folder, observers, settings["checkpoint_every"], settings["replay_checkpoint"], again=True
+    )
+
+
+def _iterate(
+    population: Population,
+    folder: Path,
+    observers: Sequence[Observer],
+    checkpoint_every: int,
+    replay_checkpoint: bool,
+    *,
+    again: bool = False,
+) -> Run:
+    between = checkpoint_every * population.config.frames_per_batch
+    off_policy = not population.config.on_policy
+    replay = ReplayStore(population, folder, between) if off_policy and replay_checkpoint else None
+    say = _to_all(observers, "say")
+    state_bytes, replay_bytes = check_space(folder, population, replay)
+    length = 0
+    if again:
+        newest = next(iter(load(folder).checkpoints()), None)
+        if newest is not None:
+            restore(population, newest, replay)
+        length = metrics_before(folder, newest)
+        say(f"resuming {folder} at {population.frames:,} frames")
+        if off_policy and replay is None:
+            say("replayed frames were not kept: the replay starts empty, so this resume is approximate")
+    _to_all(observers, "begin")(population, folder)
+    say(
+        f"a checkpoint takes {state_bytes / 1e6:.1f} MB"
+        + (f", replayed frames {replay_bytes / 1e6:.1f} MB" * (replay is not None))
+    )
+    diverged: set[int] = set()
+    try:
+        with _stopping(say) as stop, (folder / "metrics.jsonl").open("a") as metrics:
+            while not population.finished and not stop.is_set():
+                start = time.perf_counter()
+                rows = population.iterate()
+                for row in rows:
+                    if any(isinstance(v, float) and v != v for v in row.values()):
+                        row["diverged"] = True
+                        if row["member"] not in diverged:
+                            diverged.add(row["member"])
+                            say(
+                                f"member {row['member']} (snd {row['constraint']}, seed {row['seed']}) diverged: its numbers are not finite; the others go on"
+                            )
+                    metrics.write(json.dumps({name: plain(value) for name, value in row.items()}) + "\n")
+                metrics.flush()
+                _to_all(observers, "iteration")(rows, time.perf_counter() - start)
+                if population.iteration % checkpoint_every == 0 or population.finished or stop.is_set():
+                    save(population, folder, replay, metrics.tell())
+    finally:
+        _to_all(observers, "end")()
+    if not population.finished:
+        raise Interrupted(f"stopped at {population.frames:,} frames; go on with: dico resume {folder}")
+    return load(folder)
+
+
+@contextmanager
+def _stopping(say: Callable[[str], None]) -> Iterator[threading.Event]:
+    """Ctrl-C once: stop after this iteration. Twice: at once, with the last checkpoint intact."""
+    stop = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield stop
+        return
+
+    def request(signum: int, frame: object) -> None:  # noqa: ARG001
+        if stop.is_set():
+            raise KeyboardInterrupt
+        stop.set()
+        say("stopping after this iteration, with a checkpoint; press Ctrl-C again to stop at once")
+
+    before = signal.signal(signal.SIGINT, request)
+    try:
+        yield stop
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _describe(population: Population, folder: Path, checkpoint_every: int, replay_checkpoint: bool) -> None:
+    groups = [
+        {"name": learner.team.name, "n_agents": learner.team.n_agents, "obs_dim": learner.team.obs_dim,
+         "low": learner.team.low, "high": learner.team.high, "kind": population.config.policy_kind}
+        for learner in population.learners
+    ]  # fmt: skip
+    write_json(folder / "machine.json", machine(population.device))
+    write_json(
+        folder / "config.json",
+        {
+            "format": FORMAT,
+            "config": asdict(population.config),
+            "members": population.members,
+            "groups": groups,
+            "session": {"checkpoint_every": checkpoint_every, "replay_checkpoint": replay_checkpoint},
+        },
+    )
+
+
+def machine(device: torch.device) -> dict[str, Any]:
+    """What a training runs on."""
+    here = Path(__file__).parent
+    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=here, capture_output=True, text=True, check=False)
+    return {
+        "dico": dico.__version__,
+        "commit": commit.stdout.strip() or None,
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "device": torch.cuda.get_device_name(device)
+        if device.type == "cuda"
+        else platform.processor() or platform.machine(),
+        "threads": torch.get_num_threads(),
+        "system": platform.system(),
+    }
+
+
+def _device(name: str) -> torch.device:
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        return torch.empty(0, device=name).device
+    except (RuntimeError, AssertionError) as error:
+        raise ValueError(f"device must be auto, cpu or an available accelerator, got {name!r} ({error})") from None
+
+
+def _to_all(observers: Sequence[Observer], method: str) -> Callable[..., None]:
+    def call(*arguments: Any) -> None:
+        for observer in observers:
+            getattr(observer, method)(*arguments)
+
+    return call
