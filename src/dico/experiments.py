@@ -16,7 +16,7 @@ PAPER: dict[str, dict[str, Any]] = {
     "dispersion": {**_DDPG, "algorithm": "maddpg", "frames": 10_000_000, "seeds": 4, "snd": ("0", "free", "6")},
     "sampling": {**_DDPG, "algorithm": "iddpg", "frames": 5_000_000, "seeds": 3, "snd": ("0", "free", "5")},
     "tag": {
-        **_PPO, "frames": 12_000_000, "seeds": 5, "snd": ("0", "0.3", "0.6", "free"), "freeze": {"agent": 3_000_000},
+        **_PPO, "frames": 12_000_000, "seeds": 5, "snd": ("0", "0.3", "0.6", "free"), "freeze": ("agent=3000000",),
     },
     "reverse-transport": {
         "algorithm": "iddpg", "envs": 30, "frames_per_batch": 6_000, "frames": 8_000_000, "seeds": 3,
@@ -48,5 +48,6 @@ def preset(name: str, task: str = "navigation", **changes: Any) -> Config:
         check_choice("task", task, TASKS)
     settings = dict(paper) if name == "paper" else {"algorithm": paper["algorithm"], **QUICK}
     if name == "quick" and "freeze" in paper:
-        settings["freeze"] = dict.fromkeys(paper["freeze"], QUICK["frames"] // 4)
+        frames = (changes.get("frames") or QUICK["frames"]) // 4
+        settings["freeze"] = tuple(f"{text.partition('=')[0]}={frames}" for text in paper["freeze"])
     return Config(task=task, **(settings | changes))

@@ -1,7 +1,7 @@
 """The run folder: what a training writes, and how it is read back.
 
-``config.json`` is everything resolved, ``machine.json`` what it ran on, ``metrics.jsonl`` one line per member and iteration,
-``checkpoint-<frames>/`` the networks and all other state. Nothing is ever unpickled.
+``config.json`` is everything resolved, ``machine.json`` what it ran on, ``metrics.jsonl`` one line per member and
+iteration, ``checkpoint-<frames>/`` the networks and all other state. Nothing is ever unpickled.
 """
 
 import json
@@ -18,7 +18,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
 
-from dico.constraints import parse_constraint
+from dico.constraints import equal, parse_constraint
 from dico.policy import DiCo
 
 FORMAT = 1
@@ -104,17 +104,23 @@ class Run:
         >>> run = load("runs/navigation")  # doctest: +SKIP
         >>> run.policy(snd=0.3, seed=0)(obs)  # doctest: +SKIP
         """
-        member = self.member(snd, seed)
-        names = [g["name"] for g in self.groups]
-        if group is not None and group not in names:
-            raise RunError(f"group must be one of {', '.join(names)}, got {group!r}")
-        spec = self.groups[0 if group is None else names.index(group)]
-        checkpoints = self.checkpoints()
-        if not checkpoints:
+        stacked = self.policies(group).state_dict()
+        index = self.member(snd, seed).index
+        shared = ("low", "high", "tau")
+        policy = self._build(group, members=())
+        policy.load_state_dict({name: v if name in shared else v[index] for name, v in stacked.items()})
+        return policy.eval()
+
+    def policies(self, group: str | None = None) -> DiCo:
+        """All members' policies from the newest checkpoint, as one module with a leading dimension."""
+        checkpoint = next(read_checkpoints(self.folder), None)
+        if checkpoint is None:
             raise RunError(f"{self.folder} has no checkpoint yet: let it train on, or `dico resume {self.folder}`")
-        prefix = f"{spec['name']}.policy."
-        tensors = {k.removeprefix(prefix): v for k, v in checkpoints[0].tensors().items() if k.startswith(prefix)}
-        return build_policy(spec, self.config, tensors, member.index)
+        prefix = f"{self._group(group)['name']}.policy."
+        saved = checkpoint.tensors()
+        policy = self._build(group, members=(len(self.members),))
+        policy.load_state_dict({k.removeprefix(prefix): v for k, v in saved.items() if k.startswith(prefix)})
+        return policy.eval()
 
     def member(self, snd: str | float, seed: int = 0) -> Member:
         """The member with a desired diversity and a seed."""
@@ -125,6 +131,20 @@ class Run:
         levels = ", ".join(dict.fromkeys(m.constraint for m in self.members))
         seeds = ", ".join(map(str, sorted({m.seed for m in self.members})))
         raise RunError(f"no member has snd={text} and seed={seed}; there are snd {levels} with seeds {seeds}")
+
+    def _build(self, group: str | None, members: tuple[int, ...]) -> DiCo:
+        spec, config = self._group(group), self.config
+        return DiCo.mlp(
+            spec["n_agents"], spec["obs_dim"], len(spec["low"]), equal(torch.zeros(members)),
+            kind=spec["kind"], hidden=config["hidden"], low=spec["low"], high=spec["high"], members=members,
+            squash_shared=config["squash_shared"], gradient=config["gradient"], metric=config["metric"],
+        )  # fmt: skip
+
+    def _group(self, name: str | None) -> Mapping[str, Any]:
+        named = {group["name"]: group for group in self.groups}
+        if name is not None and name not in named:
+            raise RunError(f"group must be one of {', '.join(named)}, got {name!r}")
+        return self.groups[0] if name is None else named[name]
 
 
 def load(run: str | Path) -> Run:
@@ -149,21 +169,6 @@ def load(run: str | Path) -> Run:
         return Run(folder, saved["config"], tuple(saved["groups"]), members)
     except (json.JSONDecodeError, KeyError, TypeError) as error:
         raise RunError(f"{path} cannot be read ({error}): the run cannot be used") from None
-
-
-def build_policy(
-    group: Mapping[str, Any], config: Mapping[str, Any], tensors: Mapping[str, Tensor], index: int
-) -> DiCo:
-    """A single member's policies out of the stacked tensors of all."""
-    shared = ("low", "high", "tau")
-    own = {name: value if name in shared else value[index].clone() for name, value in tensors.items()}
-    policy = DiCo.mlp(
-        group["n_agents"], group["obs_dim"], len(group["low"]), "free",
-        kind=group["kind"], hidden=config["hidden"], low=group["low"], high=group["high"],
-        squash_shared=config["squash_shared"], gradient=config["gradient"], metric=config["metric"],
-    )  # fmt: skip
-    policy.load_state_dict(own)
-    return policy.eval()
 
 
 def read_rows(path: Path) -> Iterator[dict[str, Any]]:

@@ -64,8 +64,8 @@ def restore(population: Population, checkpoint: Checkpoint, replay: "ReplayStore
 class ReplayStore:
     """Replayed frames in flat files, each frame written once.
 
-    The files are rings with room for what the networks replay and for all frames since the oldest checkpoint kept: a checkpoint
-    only ever overwrites frames that no kept checkpoint needs, so each of those can be resumed from exactly.
+    The files are rings with room for what the networks replay and for all frames since the oldest checkpoint kept: a
+    checkpoint only ever overwrites frames that no kept one needs, so each of those can be resumed from exactly.
     """
 
     def __init__(self, population: Population, folder: Path, frames_between_checkpoints: int):
@@ -128,19 +128,17 @@ def check_space(folder: Path, population: Population, replay: ReplayStore | None
     room = shutil.disk_usage(folder).free
     if (KEPT + 1) * state + replayed > room:
         raise RunError(
-            f"{folder} has room for {room / 1e9:.2f} GB, but checkpoints take up to {(KEPT + 1) * state / 1e9:.2f} GB and "
-            f"replayed frames {replayed / 1e9:.2f} GB: free some, choose another folder or --no-replay-checkpoint"
+            f"{folder} has room for {room / 1e9:.2f} GB, but checkpoints take up to {(KEPT + 1) * state / 1e9:.2f} GB "
+            f"and replayed frames {replayed / 1e9:.2f} GB: free some, choose another folder or --no-replay-checkpoint"
         )
     return state, replayed
 
 
-def metrics_before(folder: Path, checkpoint: Checkpoint | None) -> int:
-    """Cut the metrics file back to where a checkpoint was written; returns its length."""
+def metrics_before(folder: Path, checkpoint: Checkpoint | None) -> None:
+    """Cut the metrics file back to where a checkpoint was written."""
     path = folder / "metrics.jsonl"
-    length = checkpoint.meta["metrics_bytes"] if checkpoint else 0
     if path.is_file():
-        os.truncate(path, length)
-    return length
+        os.truncate(path, checkpoint.meta["metrics_bytes"] if checkpoint else 0)
 
 
 def _prune(folder: Path) -> None:

@@ -1,10 +1,16 @@
 """Everything that a training depends on, in one frozen dataclass."""
 
-from dataclasses import dataclass, field
+import json
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
+
+from tyro.conf import Positional
 
 from dico._checks import check_choice, check_positive, check_tau
 from dico.constraints import parse_constraint
+from dico.kinds import KINDS
+from dico.metrics import METRICS
+from dico.policy import GRADIENTS, INITIALS
 
 ALGORITHMS = ("ippo", "mappo", "iddpg", "maddpg", "isac", "masac")
 ON_POLICY = ("ippo", "mappo")
@@ -16,10 +22,10 @@ DETERMINISTIC = ("iddpg", "maddpg")
 class Config:
     """The settings of one population; ``dico.experiments`` has the presets."""
 
-    task: str = "navigation"
+    task: Positional[str] = "navigation"
     """A task's name, as `dico tasks` lists them, or vmas:SCENARIO."""
-    task_options: dict[str, Any] = field(default_factory=dict)
-    """The task's own settings, such as n_agents."""
+    task_options: tuple[str, ...] = ()
+    """The task's own settings as name=value, such as n_agents=3 or share_reward=false."""
     algorithm: str = "ippo"
     """ippo, mappo, iddpg, maddpg, isac or masac."""
     snd: tuple[str, ...] = ("0", "0.3", "1", "free")
@@ -91,8 +97,8 @@ class Config:
     action_loss_lr: float = 3e-5
     """Adam's step size for it where it is separate."""
 
-    freeze: dict[str, int] = field(default_factory=dict)
-    """Groups that stop learning after so many frames, such as the green agent of tag."""
+    freeze: tuple[str, ...] = ()
+    """Groups that stop learning after so many frames, as group=frames: the green agent of tag is one."""
     controlled: tuple[str, ...] = ()
     """Groups whose diversity is controlled; empty is the first."""
 
@@ -112,6 +118,13 @@ class Config:
             check_positive(name, getattr(self, name))
         check_choice("action_loss", self.action_loss, ("separate", "merged", "off"))
         check_tau(self.tau)
+        check_choice("metric", self.metric, METRICS)
+        check_choice("gradient", self.gradient, GRADIENTS)
+        check_choice("initial", self.initial, INITIALS)
+        check_choice("kind", self.kind, ("auto", *KINDS))
+        pairs("task_options", self.task_options)
+        if not all(isinstance(frames, int) for frames in pairs("freeze", self.freeze).values()):
+            raise ValueError(f"freeze must hold group=frames, frames a whole number, got {self.freeze}")
         for text in self.snd:
             parse_constraint(text)
         if not self.snd:
@@ -163,3 +176,32 @@ class Config:
         """(desired diversity, seed) of each member."""
         seeds = range(self.first_seed, self.first_seed + self.seeds)
         return [(parse_constraint(text).texts()[0], seed) for text in self.snd for seed in seeds]
+
+    @classmethod
+    def from_json(cls, saved: dict[str, Any]) -> "Config":
+        """The configuration of a run folder, whose tuples JSON made lists."""
+        settings: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in saved.items()}
+        return cls(**settings)
+
+    def differs_from(self, other: "Config") -> list[str]:
+        """Names of the settings in which two configurations differ."""
+        theirs = asdict(other)
+        return [name for name, value in asdict(self).items() if value != theirs[name]]
+
+
+def pairs(name: str, texts: tuple[str, ...]) -> dict[str, Any]:
+    """Settings written as name=value, the values as in JSON or else as text.
+
+    >>> pairs("task_options", ("n_agents=3", "share_reward=false"))
+    {'n_agents': 3, 'share_reward': False}
+    """
+    values: dict[str, Any] = {}
+    for text in texts:
+        key, equals, value = text.partition("=")
+        if not (key and equals and value):
+            raise ValueError(f"{name} must be written as name=value, got {text!r}")
+        try:
+            values[key] = json.loads(value)
+        except json.JSONDecodeError:
+            values[key] = value
+    return values

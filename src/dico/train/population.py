@@ -1,7 +1,9 @@
 """A population in training: every member's policies, environments and random numbers, one iteration at a time."""
 
+import math
 import time
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -9,7 +11,7 @@ from torch import Tensor
 from dico import tasks
 from dico.constraints import free, parse_constraint, stack_constraints
 from dico.tasks import Task
-from dico.train.config import Config
+from dico.train.config import Config, pairs
 from dico.train.ddpg import DDPG
 from dico.train.learner import Learner, Team
 from dico.train.ppo import PPO
@@ -55,12 +57,13 @@ class Population:
         """Whether the frames asked for are reached."""
         return self.iteration >= self.config.iterations
 
-    def iterate(self) -> list[dict[str, object]]:
+    def iterate(self) -> list[dict[str, Any]]:
         """Collect, learn, measure: one row for each member and group."""
         start = time.perf_counter()
+        frozen_after = pairs("freeze", self.config.freeze)
         batches = self.rollout.collect(self.learners, self.config.steps, self.frames)
         for learner, batch in zip(self.learners, batches, strict=True):
-            if self.frames < self.config.freeze.get(learner.team.name, self.config.frames + 1):
+            if self.frames < frozen_after.get(learner.team.name, math.inf):
                 learner.learn(batch)
         self.iteration += 1
         measured = [learner.measure(batch) for learner, batch in zip(self.learners, batches, strict=True)]
@@ -95,7 +98,7 @@ class Population:
         make = LEARNERS[self.config.algorithm]
         return make(self.config, team, stack_constraints(goals), seeds, index + 1, self.device)
 
-    def _rows(self, learner: Learner, values: dict[str, Tensor], seconds: float) -> list[dict[str, object]]:
+    def _rows(self, learner: Learner, values: dict[str, Tensor], seconds: float) -> list[dict[str, Any]]:
         columns = {name: value.tolist() for name, value in values.items()}
         several = {"group": learner.team.name} if len(self.learners) > 1 else {}
         return [
@@ -107,6 +110,7 @@ class Population:
 
 def make_task(config: Config) -> Task:
     """The task of a configuration, by name or as ``vmas:SCENARIO``."""
+    options = pairs("task_options", config.task_options)
     if config.task.startswith("vmas:"):
-        return tasks.vmas(config.task.removeprefix("vmas:"), **config.task_options)
-    return tasks.make(config.task, **config.task_options)
+        return tasks.vmas(config.task.removeprefix("vmas:"), **options)
+    return tasks.make(config.task, **options)

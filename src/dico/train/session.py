@@ -1,6 +1,7 @@
 """A training from start to end: iterations, the run folder, interruption and resumption."""
 
 import json
+import math
 import platform
 import signal
 import subprocess
@@ -16,7 +17,7 @@ from typing import Any, Protocol
 import torch
 
 import dico
-from dico.runs import FORMAT, Run, RunError, load, plain, write_json
+from dico.runs import FORMAT, Run, RunError, load, plain, read_checkpoints, write_json
 from dico.train.checkpoint import ReplayStore, check_space, metrics_before, restore, save
 from dico.train.config import Config
 from dico.train.population import Population
@@ -44,7 +45,7 @@ class Observer(Protocol):
         ...
 
 
-class Interrupted(Exception):
+class Interrupted(Exception):  # noqa: N818
     """The user stopped the training; a checkpoint is written."""
 
 
@@ -76,10 +77,10 @@ def resume(
 ) -> Run:
     """Go on with a run from its newest whole checkpoint, exactly as if it had never stopped."""
     run = load(folder)
-    saved = Config(**{k: tuple(v) if isinstance(v, list) else v for k, v in run.config.items()})
+    saved = Config.from_json(dict(run.config))
     if config is not None and config != saved:
-        changed = [name for name, value in asdict(config).items() if value != asdict(saved)[name]]
-        raise RunError(f"{folder} was trained with another configuration: {', '.join(changed)} differ; start a new run")
+        changed = ", ".join(config.differs_from(saved))
+        raise RunError(f"{folder} was trained with another configuration ({changed}): start a new run with this one")
     settings = json.loads((run.folder / "config.json").read_text())["session"]
     population = Population(saved, _device(device))
     return _iterate(
@@ -96,40 +97,29 @@ def _iterate(
     *,
     again: bool = False,
 ) -> Run:
-    between = checkpoint_every * population.config.frames_per_batch
     off_policy = not population.config.on_policy
+    between = checkpoint_every * population.config.frames_per_batch
     replay = ReplayStore(population, folder, between) if off_policy and replay_checkpoint else None
     say = _to_all(observers, "say")
     state_bytes, replay_bytes = check_space(folder, population, replay)
-    length = 0
     if again:
-        newest = next(iter(load(folder).checkpoints()), None)
+        newest = next(read_checkpoints(folder), None)
         if newest is not None:
             restore(population, newest, replay)
-        length = metrics_before(folder, newest)
+        metrics_before(folder, newest)
         say(f"resuming {folder} at {population.frames:,} frames")
         if off_policy and replay is None:
             say("replayed frames were not kept: the replay starts empty, so this resume is approximate")
     _to_all(observers, "begin")(population, folder)
-    say(
-        f"a checkpoint takes {state_bytes / 1e6:.1f} MB"
-        + (f", replayed frames {replay_bytes / 1e6:.1f} MB" * (replay is not None))
-    )
+    say(f"on disk: {state_bytes / 1e6:.1f} MB for each checkpoint, {replay_bytes / 1e6:.1f} MB of replayed frames")
     diverged: set[int] = set()
     try:
         with _stopping(say) as stop, (folder / "metrics.jsonl").open("a") as metrics:
             while not population.finished and not stop.is_set():
                 start = time.perf_counter()
                 rows = population.iterate()
-                for row in rows:
-                    if any(isinstance(v, float) and v != v for v in row.values()):
-                        row["diverged"] = True
-                        if row["member"] not in diverged:
-                            diverged.add(row["member"])
-                            say(
-                                f"member {row['member']} (snd {row['constraint']}, seed {row['seed']}) diverged: its numbers are not finite; the others go on"
-                            )
-                    metrics.write(json.dumps({name: plain(value) for name, value in row.items()}) + "\n")
+                _mark_diverged(rows, diverged, say)
+                metrics.writelines(json.dumps({k: plain(v) for k, v in row.items()}) + "\n" for row in rows)
                 metrics.flush()
                 _to_all(observers, "iteration")(rows, time.perf_counter() - start)
                 if population.iteration % checkpoint_every == 0 or population.finished or stop.is_set():
@@ -139,6 +129,17 @@ def _iterate(
     if not population.finished:
         raise Interrupted(f"stopped at {population.frames:,} frames; go on with: dico resume {folder}")
     return load(folder)
+
+
+def _mark_diverged(rows: Sequence[dict[str, Any]], known: set[int], say: Callable[[str], None]) -> None:
+    """Mark the rows of members whose numbers are no longer finite, and say so once."""
+    for row in rows:
+        if not all(math.isfinite(value) for value in row.values() if isinstance(value, float)):
+            row["diverged"] = True
+            if row["member"] not in known:
+                who = f"member {row['member']} (snd {row['constraint']}, seed {row['seed']})"
+                say(f"{who} diverged: its numbers are no longer finite; the others go on")
+            known.add(row["member"])
 
 
 @contextmanager
@@ -190,9 +191,7 @@ def machine(device: torch.device) -> dict[str, Any]:
         "commit": commit.stdout.strip() or None,
         "python": platform.python_version(),
         "torch": torch.__version__,
-        "device": torch.cuda.get_device_name(device)
-        if device.type == "cuda"
-        else platform.processor() or platform.machine(),
+        "device": torch.cuda.get_device_name(device) if device.type == "cuda" else platform.machine(),
         "threads": torch.get_num_threads(),
         "system": platform.system(),
     }

@@ -1,0 +1,180 @@
+"""The commands, thin: each one calls what Python users call."""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+import tyro
+from rich.console import Console
+from rich.table import Table
+from tyro.conf import OmitArgPrefixes, Positional
+
+from dico._checks import check_choice, check_positive
+from dico.bounds import max_snd
+from dico.experiments import preset
+from dico.runs import Run, load
+from dico.tasks import TASKS
+from dico.train.config import Config
+from dico.train.evaluate import evaluate
+from dico.train.loggers import TensorBoard, WandB
+from dico.train.progress import make_progress, summary
+from dico.train.session import ITERATIONS_BETWEEN_CHECKPOINTS, Interrupted, Observer, resume, train
+
+
+@dataclass(frozen=True, kw_only=True)
+class Train:
+    """Train a population: every desired diversity and seed at once."""
+
+    settings: OmitArgPrefixes[Config]
+    preset: str = "quick"
+    """Where settings come from that you do not give: quick (minutes on two cores) or paper (the paper's)."""
+    run: Path | None = None
+    """The run folder; by default one under runs/, named after task, algorithm and time."""
+    device: str = "auto"
+    """auto, cpu or cuda."""
+    checkpoint_every: int = ITERATIONS_BETWEEN_CHECKPOINTS
+    """Iterations between two checkpoints."""
+    replay_checkpoint: bool = True
+    """Keep replayed frames on disk (DDPG, SAC), so that a resume is exact."""
+    tensorboard: bool = False
+    """Log to RUN/tensorboard too."""
+    wandb: bool = False
+    """Log to Weights & Biases too."""
+
+
+@dataclass(frozen=True)
+class Resume:
+    """Go on with a run that was interrupted, exactly where its newest checkpoint left off."""
+
+    run: Positional[Path]
+    """The run folder."""
+    device: str = "auto"
+    """auto, cpu or cuda."""
+
+
+@dataclass(frozen=True)
+class Eval:
+    """Let the trained members play fresh episodes."""
+
+    run: Positional[Path]
+    """The run folder."""
+    episodes: int = 200
+    """Episodes of each member."""
+    seed: int = 0
+    """Of the episodes' starts; the same for all members."""
+    deterministic: bool = False
+    """Act by the mean instead of sampling."""
+
+
+@dataclass(frozen=True)
+class Bound:
+    """The largest SND that a team can have in an action box."""
+
+    agents: int
+    """How many agents."""
+    low: tuple[float, ...]
+    """Least value of each action component."""
+    high: tuple[float, ...]
+    """Greatest value of each action component."""
+
+
+@dataclass(frozen=True)
+class Tasks:
+    """List the tasks: agents, sizes of observations and actions, the paper's diversity levels."""
+
+
+COMMANDS = {"train": Train, "resume": Resume, "eval": Eval, "bound": Bound, "tasks": Tasks}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; returns the exit status."""
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    console, errors = Console(), Console(stderr=True)
+    if arguments in ([], ["-h"], ["--help"]):
+        _help(console)
+        return 0
+    try:
+        return _run(_parse(arguments), console)
+    except Interrupted as stopped:
+        errors.print(str(stopped), highlight=False, soft_wrap=True)
+        return 130
+    except (ValueError, ImportError) as error:
+        errors.print(f"[bold red]error:[/] {error}", highlight=False, soft_wrap=True)
+        return 2
+    except KeyboardInterrupt:
+        errors.print("stopped at once; the last checkpoint is intact", highlight=False)
+        return 130
+
+
+def _parse(arguments: list[str]) -> object:
+    """The command with its settings; a training's defaults are those of its preset and task."""
+    name, rest = arguments[0], arguments[1:]
+    if check_choice("command", name, COMMANDS) != "train":
+        return tyro.cli(COMMANDS[name], args=rest, prog=f"dico {name}")
+    task = rest[0] if rest and not rest[0].startswith("-") else "navigation"
+    source = rest[rest.index("--preset") + 1] if "--preset" in rest[:-1] else "quick"
+    default = Train(settings=preset(source, task), preset=source)
+    return tyro.cli(Train, args=rest, default=default, prog="dico train")
+
+
+def _run(command: object, console: Console) -> int:
+    match command:
+        case Train():
+            observers: list[Observer] = [make_progress(console)]
+            observers += [logger() for logger in (TensorBoard, WandB) if getattr(command, logger.__name__.lower())]
+            run = train(
+                command.settings, command.run, device=command.device, observers=observers,
+                checkpoint_every=command.checkpoint_every, replay_checkpoint=command.replay_checkpoint,
+            )  # fmt: skip
+            _conclude(run, console)
+        case Resume():
+            _conclude(resume(command.run, device=command.device, observers=[make_progress(console)]), console)
+        case Eval():
+            check_positive("episodes", command.episodes)
+            rows = evaluate(
+                load(command.run), episodes=command.episodes, seed=command.seed, deterministic=command.deterministic
+            )
+            console.print(summary(rows, f"{command.episodes} episodes of each member"))
+        case Bound():
+            best = max_snd(command.agents, command.low, command.high)
+            proof = "exact" if best.exact else f"at most {best.upper_bound:.6g}"
+            console.print(f"maximum SND: {best.value:.6g} ({proof})", highlight=False)
+            for i, action in enumerate(best.actions.tolist()):
+                console.print(f"  agent {i}: {', '.join(f'{x:g}' for x in action)}", highlight=False)
+        case Tasks():
+            console.print(_tasks())
+    return 0
+
+
+def _conclude(run: Run, console: Console) -> None:
+    rows = run.rows()
+    console.print(
+        summary([row for row in rows if row["iteration"] == rows[-1]["iteration"]], "last batch of each member")
+    )
+    console.print(f"results in {run.folder}; dico.load({str(run.folder)!r}) opens them in Python", highlight=False)
+
+
+def _tasks() -> Table:
+    table = Table()
+    for column in ("task", "agents", "observation", "action", "horizon", "the paper's SND levels", "settings"):
+        table.add_column(column)
+    for name, make in TASKS.items():
+        task = make()
+        several = len(task.groups) > 1
+        agents = ", ".join(f"{len(g.agents)} {g.name}" if several else str(len(g.agents)) for g in task.groups)
+        sizes = ", ".join(str(group.obs_dim) for group in task.groups)
+        options = ", ".join(field.name for field in fields(make))  # pyright: ignore[reportArgumentType]
+        table.add_row(name, agents, sizes, str(task.act_dim), str(task.horizon), " ".join(task.snd_levels), options)
+    return table
+
+
+def _help(console: Console) -> None:
+    console.print("dico: diversity control for multi-agent reinforcement learning\n")
+    for name, command in COMMANDS.items():
+        console.print(f"  dico {name:8} {command.__doc__}", highlight=False)
+    console.print("\ndico COMMAND --help tells more of each", highlight=False)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
