@@ -1,5 +1,7 @@
 """Diversity control for multi-agent reinforcement learning."""
 
+from typing import TYPE_CHECKING
+
 from dico.bounds import MaxSND, max_snd
 from dico.constraints import (
     Constraint,
@@ -15,6 +17,10 @@ from dico.losses import action_space_loss
 from dico.metrics import METRICS, Metric, pairwise_w2, snd, snd_at
 from dico.nets import PerAgent
 from dico.policy import DiCo
+
+if TYPE_CHECKING:
+    from dico import train
+    from dico.runs import load
 
 __version__ = "0.1.0"
 

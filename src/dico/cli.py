@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 
 import tyro
@@ -144,6 +144,9 @@ def _run(command: object, console: Console) -> int:
                 console.print(f"  agent {i}: {', '.join(f'{x:g}' for x in action)}", highlight=False)
         case Tasks():
             console.print(_tasks())
+            console.print("settings, to change with --task-options name=value:", highlight=False)
+            for task in (make() for make in TASKS.values()):
+                console.print(f"  {task}", highlight=False)
     return 0
 
 
@@ -157,15 +160,14 @@ def _conclude(run: Run, console: Console) -> None:
 
 def _tasks() -> Table:
     table = Table()
-    for column in ("task", "agents", "observation", "action", "horizon", "the paper's SND levels", "settings"):
-        table.add_column(column)
+    for column in ("task", "agents", "observes", "acts", "horizon", "the paper's SND levels"):
+        table.add_column(column, overflow="fold", no_wrap=column == "task")
     for name, make in TASKS.items():
         task = make()
         several = len(task.groups) > 1
         agents = ", ".join(f"{len(g.agents)} {g.name}" if several else str(len(g.agents)) for g in task.groups)
         sizes = ", ".join(str(group.obs_dim) for group in task.groups)
-        options = ", ".join(field.name for field in fields(make))  # pyright: ignore[reportArgumentType]
-        table.add_row(name, agents, sizes, str(task.act_dim), str(task.horizon), " ".join(task.snd_levels), options)
+        table.add_row(name, agents, sizes, str(task.act_dim), str(task.horizon), " ".join(task.snd_levels))
     return table
 
 

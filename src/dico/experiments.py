@@ -26,9 +26,9 @@ PAPER: dict[str, dict[str, Any]] = {
 """The settings of each of the paper's experiments, beyond the defaults of :class:`~dico.train.config.Config`."""
 
 QUICK: dict[str, Any] = {
-    "snd": ("0", "0.3", "1", "free"), "seeds": 2, "frames": 300_000, "hidden": (64, 64), "lr": 1e-3,
-    "envs": 60, "frames_per_batch": 6_000, "epochs": 8, "minibatch": 1_000,
-    "updates": 200, "batch": 128, "replay": 100_000, "noise_frames": 150_000,
+    "snd": ("0", "0.3", "1", "free"), "seeds": 2, "frames": 240_000, "hidden": (32, 32), "lr": 2e-3,
+    "envs": 60, "frames_per_batch": 6_000, "epochs": 5, "minibatch": 600,
+    "updates": 200, "batch": 128, "replay": 100_000, "noise_frames": 120_000,
     "tau": 0.1, "gradient": "straight_through", "action_loss": "merged",
 }  # fmt: skip
 """Small networks and few frames, for a look within minutes on two cores; the paper's algorithm for each task."""

@@ -46,7 +46,7 @@ class WandB:
 
     def __init__(self):
         try:
-            import wandb
+            import wandb  # pyright: ignore[reportMissingImports]
         except ImportError:
             raise ValueError('--wandb needs wandb: pip install "dico-marl[wandb]"') from None
         self.wandb: Any = wandb

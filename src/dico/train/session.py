@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 
@@ -25,6 +25,7 @@ from dico.train.population import Population
 ITERATIONS_BETWEEN_CHECKPOINTS = 10
 
 
+@runtime_checkable
 class Observer(Protocol):
     """Something that watches a training: a progress display, a logger."""
 
