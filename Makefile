@@ -4,7 +4,7 @@ BIN := .venv/bin
 .PHONY: demo test test-all lint bench clean
 
 demo: .venv/installed
-	$(BIN)/python examples/your_own_loop.py
+	$(BIN)/dico train navigation --snd 0 0.3 1 free --seeds 2
 
 test: .venv/installed
 	$(BIN)/pytest
@@ -22,6 +22,8 @@ lint: .venv/installed
 
 bench: .venv/installed
 	$(BIN)/python benchmarks/snd.py
+	$(BIN)/python benchmarks/tasks.py
+	$(BIN)/python benchmarks/train.py
 
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv

@@ -29,7 +29,7 @@ QUICK: dict[str, Any] = {
     "snd": ("0", "0.3", "1", "free"), "seeds": 2, "frames": 240_000, "hidden": (32, 32), "lr": 2e-3,
     "envs": 60, "frames_per_batch": 6_000, "epochs": 5, "minibatch": 600,
     "updates": 200, "batch": 128, "replay": 100_000, "noise_frames": 120_000,
-    "tau": 0.1, "gradient": "straight_through", "action_loss": "merged",
+    "tau": 0.3, "gradient": "straight_through", "action_loss": "merged",
 }  # fmt: skip
 """Small networks and few frames, for a look within minutes on two cores; the paper's algorithm for each task."""
 

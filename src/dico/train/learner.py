@@ -122,7 +122,7 @@ class Learner(ABC):
     def step_action_loss(self, obs: Float[Tensor, "members rows n o"]) -> None:
         """The original's way: after each step, one of its own on the same frames, which leaves the estimate alone."""
         if self.config.action_loss == "separate":
-            loss = self.config.action_loss_weight * self.overflow(self.policy.forward_and_estimate(obs).params)
+            loss = self.config.action_loss_weight * self.overflow(self.policy(obs))
             self.descend(loss, self.action_adam)
 
     def descend(self, loss: Float[Tensor, " members"], optimiser: PopulationAdam) -> Float[Tensor, " members"]:
