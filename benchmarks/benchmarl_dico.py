@@ -56,7 +56,7 @@ class ActionLossAndClock(Callback):
 
     def on_setup(self) -> None:
         self.policies = [m for m in self.experiment.losses["agents"].actor_network.modules() if isinstance(m, DiCo)]
-        parameters = [p for p in self.experiment.losses["agents"].actor_network_params.flatten_keys().values()]
+        parameters = list(self.experiment.losses["agents"].actor_network_params.flatten_keys().values())
         self.adam = torch.optim.Adam([p for p in parameters if p.requires_grad], lr=3e-5)
 
     def on_train_step(self, batch: Any, group: str) -> None:

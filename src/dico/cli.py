@@ -97,10 +97,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return _run(_parse(arguments), console)
     except Interrupted as stopped:
-        errors.print(str(stopped), highlight=False, soft_wrap=True)
+        errors.print(stopped, markup=False, highlight=False, soft_wrap=True)
         return 130
     except (ValueError, ImportError) as error:
-        errors.print(f"[bold red]error:[/] {error}", highlight=False, soft_wrap=True)
+        errors.print("error:", style="bold red", end=" ")
+        errors.print(error, markup=False, highlight=False, soft_wrap=True)
         return 2
     except KeyboardInterrupt:
         errors.print("stopped at once; the last checkpoint is intact", highlight=False)
@@ -155,7 +156,8 @@ def _conclude(run: Run, console: Console) -> None:
     console.print(
         summary([row for row in rows if row["iteration"] == rows[-1]["iteration"]], "last batch of each member")
     )
-    console.print(f"results in {run.folder}; dico.load({str(run.folder)!r}) opens them in Python", highlight=False)
+    where = f"results in {run.folder}; dico.load({str(run.folder)!r}) opens them in Python"
+    console.print(where, markup=False, highlight=False, soft_wrap=True)
 
 
 def _tasks() -> Table:

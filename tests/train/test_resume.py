@@ -167,6 +167,7 @@ def test_an_unwritable_folder_or_a_full_disk_is_said_before_training(tmp_path, m
     monkeypatch.setattr("shutil.disk_usage", lambda _: type("Usage", (), {"free": 10})())
     with pytest.raises(RunError, match=r"has room for 0\.00 GB"):
         small_run(tmp_path / "run")
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_failed_checkpoint_leaves_the_last_one_intact(tmp_path, monkeypatch):

@@ -125,7 +125,8 @@ def check_space(folder: Path, population: Population, replay: ReplayStore | None
     """Bytes of a checkpoint and of the replay files; an error if the disk has no room for them."""
     state = sum(value.numel() * value.element_size() for value in population.tensors().values())
     replayed = replay.bytes() if replay is not None else 0
-    room = shutil.disk_usage(folder).free
+    there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    room = shutil.disk_usage(there).free
     if (KEPT + 1) * state + replayed > room:
         raise RunError(
             f"{folder} has room for {room / 1e9:.2f} GB, but checkpoints take up to {(KEPT + 1) * state / 1e9:.2f} GB "

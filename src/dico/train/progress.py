@@ -48,14 +48,14 @@ class LiveProgress:
     def begin(self, population: Population, folder: Path) -> None:
         """Show the bar."""
         self.population = population
-        self.console.print(_title(population, folder))
+        self.say(_title(population, folder))
         self.task = self.bar.add_task("", total=_total(population), completed=population.frames, speed="")
         self.live = Live(self.bar, console=self.console, refresh_per_second=4)
         self.live.start()
 
     def say(self, message: str) -> None:
         """Above the table."""
-        self.console.print(message, highlight=False)
+        self.console.print(message, markup=False, highlight=False)
 
     def iteration(self, rows: Sequence[dict[str, Any]], seconds: float) -> None:
         """Renew table and bar."""
@@ -81,7 +81,7 @@ class PlainProgress:
 
     def say(self, message: str) -> None:
         """A line."""
-        self.console.print(message, highlight=False, soft_wrap=True)
+        self.console.print(message, markup=False, highlight=False, soft_wrap=True)
 
     def iteration(self, rows: Sequence[dict[str, Any]], seconds: float) -> None:
         """A line if it is time, and after the last iteration."""

@@ -55,5 +55,9 @@ class Rollout:
 
     def tensors(self) -> dict[str, Tensor]:
         """Its state by name, for a checkpoint."""
-        state = {f"state.{field.name}": getattr(self.state, field.name) for field in fields(self.state)}
-        return state | {"clock": self.clock, "rng.counter": self.rng.counter}
+        named = {"clock": self.clock, "rng.counter": self.rng.counter}
+        for field in fields(self.state):
+            value = getattr(self.state, field.name)
+            parts = enumerate(value) if isinstance(value, tuple) else [("", value)]
+            named |= {f"state.{field.name}{index}": part for index, part in parts}
+        return named

@@ -65,6 +65,7 @@ def train(
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise RunError(f"{folder} exists already: choose another folder, or `dico resume {folder}`")
     population = Population(config, _device(device))
+    check_space(folder, population, _replay_store(population, folder, checkpoint_every, replay_checkpoint))
     try:
         folder.mkdir(parents=True, exist_ok=True)
         _describe(population, folder, checkpoint_every, replay_checkpoint)
@@ -98,9 +99,7 @@ def _iterate(
     *,
     again: bool = False,
 ) -> Run:
-    off_policy = not population.config.on_policy
-    between = checkpoint_every * population.config.frames_per_batch
-    replay = ReplayStore(population, folder, between) if off_policy and replay_checkpoint else None
+    replay = _replay_store(population, folder, checkpoint_every, replay_checkpoint)
     say = _to_all(observers, "say")
     state_bytes, replay_bytes = check_space(folder, population, replay)
     if again:
@@ -109,7 +108,7 @@ def _iterate(
             restore(population, newest, replay)
         metrics_before(folder, newest)
         say(f"resuming {folder} at {population.frames:,} frames")
-        if off_policy and replay is None:
+        if not population.config.on_policy and replay is None:
             say("replayed frames were not kept: the replay starts empty, so this resume is approximate")
     _to_all(observers, "begin")(population, folder)
     say(f"on disk: {state_bytes / 1e6:.1f} MB for each checkpoint, {replay_bytes / 1e6:.1f} MB of replayed frames")
@@ -130,6 +129,12 @@ def _iterate(
     if not population.finished:
         raise Interrupted(f"stopped at {population.frames:,} frames; go on with: dico resume {folder}")
     return load(folder)
+
+
+def _replay_store(population: Population, folder: Path, checkpoint_every: int, wanted: bool) -> ReplayStore | None:
+    if population.config.on_policy or not wanted:
+        return None
+    return ReplayStore(population, folder, checkpoint_every * population.config.frames_per_batch)
 
 
 def _mark_diverged(rows: Sequence[dict[str, Any]], known: set[int], say: Callable[[str], None]) -> None:

@@ -1,0 +1,154 @@
+"""The command line as a new user meets it: what works, what is said, and the exit status."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from dico.cli import main
+from dico.runs import load
+
+pytestmark = pytest.mark.unchecked
+
+SMALL = ("--frames", "240", "--envs", "4", "--frames-per-batch", "40", "--hidden", "8", "--epochs", "2",
+         "--minibatch", "16", "--updates", "3", "--batch", "8", "--replay", "100",
+         "--snd", "0", "0.3", "--seeds", "1")  # fmt: skip
+
+
+def dico(capsys, *arguments):
+    """Exit status, standard output and standard error, each on one line."""
+    try:
+        status = main([str(a) for a in arguments])
+    except SystemExit as stop:
+        status = stop.code
+    out, err = capsys.readouterr()
+    return status, " ".join(out.split()), " ".join(err.replace("│", " ").split())
+
+
+def test_train_eval_and_resume(capsys, tmp_path):
+    run = tmp_path / "run"
+    status, out, _ = dico(capsys, "train", "navigation", *SMALL, "--run", run)
+    assert status == 0
+    assert "2 members on" in out
+    assert "frames/s per member" in out
+    assert f"results in {run}" in out.replace(" ", " ")
+    rows = load(run).rows()
+    assert len(rows) == 2 * 6
+    needed = {
+        "member",
+        "constraint",
+        "seed",
+        "iteration",
+        "frames",
+        "reward",
+        "snd",
+        "snd_hat",
+        "scale",
+        "overflow",
+        "seconds",
+    }
+    assert needed <= rows[0].keys()
+    assert json.loads((run / "machine.json").read_text()).keys() >= {"dico", "torch", "python", "device", "commit"}
+
+    status, out, _ = dico(capsys, "eval", run, "--episodes", "3")
+    assert status == 0
+    assert "3 episodes of each member" in out
+    status, out, _ = dico(capsys, "resume", run)
+    assert status == 0
+    assert len(load(run).rows()) == 2 * 6
+
+
+@pytest.mark.parametrize("task", ["dispersion", "sampling", "tag", "reverse-transport", "same-goal"])
+def test_every_task_trains_with_its_own_algorithm(capsys, tmp_path, task):
+    status, _, err = dico(capsys, "train", task, *SMALL, "--frames", "80", "--run", tmp_path / "run")
+    assert status == 0, err
+    status, _, err = dico(capsys, "eval", tmp_path / "run", "--episodes", "2")
+    assert status == 0, err
+    assert len(load(tmp_path / "run").rows()) == 2 * 2 * (2 if task == "tag" else 1)
+
+
+def test_a_vmas_scenario_trains_by_name(capsys, tmp_path):
+    status, _, err = dico(capsys, "train", "vmas:balance", *SMALL, "--frames", "80", "--run", tmp_path / "run")
+    assert status == 0, err
+
+
+def test_bound_and_tasks(capsys):
+    status, out, _ = dico(capsys, "bound", "--agents", "4", "--low", "-1", "-1", "--high", "1", "1")
+    assert status == 0
+    assert "maximum SND: 2.27614 (exact)" in out
+    status, out, _ = dico(capsys, "tasks")
+    assert status == 0
+    assert "reverse-transport" in out
+    assert dico(capsys)[0] == 0
+
+
+BAD = {
+    (
+        "trian",
+    ): "command must be one of 'train', 'resume', 'eval', 'bound', 'tasks', got 'trian'; did you mean 'train'?",
+    ("train", "navigaton"): "got 'navigaton'; did you mean 'navigation'?",
+    ("train", "--algorithm", "ipo"): "did you mean 'ippo'?",
+    ("train", "--preset", "quik"): "preset must be one of 'paper', 'quick', got 'quik'; did you mean 'quick'?",
+    ("train", "--snd", "about"): "must be a constraint such as '0.3'",
+    ("train", "--snd=-1"): "finite and at least 0, got -1",
+    ("train", "--frames", "10"): "frames must be at least one batch, frames_per_batch=6000, got 10",
+    (
+        "train",
+        "--algorithm",
+        "iddpg",
+        "--kind",
+        "shared_std",
+    ): "kind must be auto, deterministic for iddpg, got 'shared_std'",
+    ("train", "--tau", "2"): "tau must be in [0, 1], got 2",
+    ("train", "--task-options", "n_agnts=3"): "did you mean 'n_agents'?",
+    ("train", "--task-options", "n_agents=0"): "n_agents must be a whole number from 1 up, got 0",
+    ("train", "vmas:nothing"): "nothing",
+    ("train", "--device", "quantum"): "device must be auto, cpu or an available accelerator, got 'quantum'",
+    ("train", "--frobnicate"): "frobnicate",
+    ("eval", "nowhere"): "nowhere is no run folder: it has no config.json",
+    ("resume", "nowhere"): "nowhere is no run folder: it has no config.json",
+    ("bound", "--agents", "0", "--low", "-1", "--high", "1"): "n_agents must be a positive integer, got 0",
+    ("bound", "--agents", "2", "--low", "1", "--high", "1"): "low must be below high",
+}
+
+
+@pytest.mark.parametrize("arguments", BAD, ids=" ".join)
+def test_bad_input_says_what_to_do_and_leaves_nothing_behind(capsys, tmp_path, monkeypatch, arguments):
+    monkeypatch.chdir(tmp_path)
+    status, out, err = dico(capsys, *arguments)
+    assert status == 2
+    assert BAD[arguments] in err + out
+    assert "Traceback" not in err + out
+    assert not list(tmp_path.iterdir())
+
+
+def test_missing_loggers_are_named(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "wandb", None)
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
+    for flag in ("wandb", "tensorboard"):
+        status, _, err = dico(capsys, "train", *SMALL, f"--{flag}")
+        assert status == 2
+        assert f'--{flag} needs {flag}: pip install "dico-marl[{flag}]"' in err
+    assert not list(tmp_path.iterdir())
+
+
+def test_ctrl_c_writes_a_checkpoint_and_says_how_to_go_on(tmp_path):
+    run = tmp_path / "run"
+    command = [sys.executable, "-m", "dico", "train", *SMALL, "--frames", "4000000", "--run", str(run)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=os.environ)
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and not (run / "metrics.jsonl").exists():
+        time.sleep(0.05)
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert f"go on with: dico resume {run}" in out
+    assert "Traceback" not in out
+    rows = load(run).rows()
+    assert load(run).checkpoints()[0].frames == rows[-1]["frames"]
