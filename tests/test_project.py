@@ -31,7 +31,8 @@ def test_public_names_exist_and_are_documented():
 
 
 @pytest.mark.parametrize("block", re.findall(r"```python\n(.*?)```", README, re.DOTALL), ids=lambda b: b.split("\n")[0])
-def test_readme_code_runs(block):
+def test_readme_code_runs(block, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     exec(compile(block, "README.md", "exec"), {"__name__": "readme"})
 
 
