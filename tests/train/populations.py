@@ -22,10 +22,10 @@ def population(members=None, **options) -> Population:
     return Population(config(**options), members=members)
 
 
-def learner(algorithm, members=2, team=TEAM, goals=("0.3", "free"), **options) -> Learner:
+def learner(algorithm, members=2, team=TEAM, goals=("0.3", "free"), make=None, **options) -> Learner:
     goal = stack_constraints([parse_constraint(goals[k % len(goals)]) for k in range(members)])
     settings = config(algorithm=algorithm, **options)
-    return LEARNERS[algorithm](settings, team, goal, range(members), 1, torch.device("cpu"))
+    return (make or LEARNERS[algorithm])(settings, team, goal, range(members), 1, torch.device("cpu"))
 
 
 def batch_of(learner, steps=5, envs=8, seed=0) -> Batch:
