@@ -1,5 +1,6 @@
 """A population in training: every member's policies, environments and random numbers, one iteration at a time."""
 
+import math
 import time
 from collections.abc import Sequence
 
@@ -7,6 +8,7 @@ import torch
 from torch import Tensor
 
 from dico import tasks
+from dico._checks import check_choice
 from dico.constraints import free, parse_constraint, stack_constraints
 from dico.tasks import Task
 from dico.train.config import Config
@@ -38,8 +40,11 @@ class Population:
     def __init__(self, config: Config, device: torch.device | str = "cpu", members: Sequence[int] | None = None):
         self.config = config
         self.device = torch.device(device)
-        self.members = [config.members[k] for k in (range(len(config.members)) if members is None else members)]
+        self.indices = list(range(len(config.members)) if members is None else members)
+        """Which of the configuration's members these are."""
+        self.members = [config.members[k] for k in self.indices]
         self.task = make_task(config)
+        self._check_groups()
         seeds = [seed for _, seed in self.members]
         self.learners = [self._learner(index, seeds) for index in range(len(self.task.groups))]
         self.rollout = Rollout(self.task, config.envs, seeds, stream=0, device=self.device)
@@ -60,7 +65,7 @@ class Population:
         start = time.perf_counter()
         batches = self.rollout.collect(self.learners, self.config.steps, self.frames)
         for learner, batch in zip(self.learners, batches, strict=True):
-            if self.frames < self.config.freeze.get(learner.team.name, self.config.frames + 1):
+            if self.frames < self.config.freeze.get(learner.team.name, math.inf):
                 learner.learn(batch)
         self.iteration += 1
         measured = [learner.measure(batch) for learner, batch in zip(self.learners, batches, strict=True)]
@@ -99,10 +104,16 @@ class Population:
         columns = {name: value.tolist() for name, value in values.items()}
         several = {"group": learner.team.name} if len(self.learners) > 1 else {}
         return [
-            {"member": k, "constraint": text, "seed": seed, **several, "iteration": self.iteration,
+            {"member": member, "constraint": text, "seed": seed, **several, "iteration": self.iteration,
              "frames": self.frames, **{name: column[k] for name, column in columns.items()}, "seconds": seconds}
-            for k, (text, seed) in enumerate(self.members)
+            for k, (member, (text, seed)) in enumerate(zip(self.indices, self.members, strict=True))
         ]  # fmt: skip
+
+    def _check_groups(self) -> None:
+        groups = [group.name for group in self.task.groups]
+        for argument in ("freeze", "controlled"):
+            for name in getattr(self.config, argument):
+                check_choice(f"group in {argument}", name, groups)
 
 
 def make_task(config: Config) -> Task:
