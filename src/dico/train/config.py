@@ -1,21 +1,48 @@
 """Everything that a training depends on, in one frozen dataclass."""
 
 import json
+import math
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from tyro.conf import Positional
 
-from dico._checks import check_choice, check_positive, check_tau
-from dico.constraints import parse_constraint
+from dico._checks import check_choice, check_positive
+from dico.constraints import FORMS, parse_constraint
 from dico.kinds import KINDS
 from dico.metrics import METRICS
 from dico.policy import GRADIENTS, INITIALS
+from dico.tasks import TASKS
+from dico.tasks.base import check_number
 
 ALGORITHMS = ("ippo", "mappo", "iddpg", "maddpg", "isac", "masac")
 ON_POLICY = ("ippo", "mappo")
 CENTRAL = ("mappo", "maddpg", "masac")
 DETERMINISTIC = ("iddpg", "maddpg")
+
+CHOICES: dict[str, Iterable[str]] = {
+    "algorithm": ALGORITHMS,
+    "kind": ("auto", *KINDS),
+    "gradient": GRADIENTS,
+    "initial": INITIALS,
+    "metric": METRICS,
+    "action_loss": ("separate", "merged", "off"),
+}
+COUNTS = (
+    "seeds", "frames", "envs", "frames_per_batch", "epochs", "minibatch", "updates", "batch", "replay", "noise_frames",
+)  # fmt: skip
+RANGES = {
+    "gamma": (0, 1),
+    "gae_lambda": (0, 1),
+    "tau": (0, 1),
+    "polyak": (0, 1),
+    "clip": (0.001, 0.999),
+    "entropy": (0, math.inf),
+    "action_loss_weight": (0, math.inf),
+}
+ABOVE_ZERO = ("lr", "adam_eps", "max_grad_norm", "alpha", "action_loss_lr")
+"""What each number may be."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,46 +130,48 @@ class Config:
     """Groups whose diversity is controlled; empty is the first."""
 
     def __post_init__(self):
-        check_choice("algorithm", self.algorithm, ALGORITHMS)
-        for name in (
-            "seeds",
-            "frames",
-            "envs",
-            "frames_per_batch",
-            "epochs",
-            "minibatch",
-            "updates",
-            "batch",
-            "replay",
-        ):
+        if not self.task.startswith("vmas:"):
+            check_choice("task", self.task, TASKS)
+        for name, allowed in CHOICES.items():
+            check_choice(name, getattr(self, name), allowed)
+        for name in COUNTS:
             check_positive(name, getattr(self, name))
-        check_choice("action_loss", self.action_loss, ("separate", "merged", "off"))
-        check_tau(self.tau)
-        check_choice("metric", self.metric, METRICS)
-        check_choice("gradient", self.gradient, GRADIENTS)
-        check_choice("initial", self.initial, INITIALS)
-        check_choice("kind", self.kind, ("auto", *KINDS))
+        for name, (low, high) in RANGES.items():
+            check_number(name, getattr(self, name), low, high)
+        for name in ABOVE_ZERO:
+            _check_above_zero(name, getattr(self, name))
+        check_number("first_seed", self.first_seed, 0, whole=True)
+        for size in self.hidden:
+            check_positive("hidden", size)
         pairs("task_options", self.task_options)
-        if not all(isinstance(frames, int) for frames in pairs("freeze", self.freeze).values()):
-            raise ValueError(f"freeze must hold group=frames, frames a whole number, got {self.freeze}")
-        for text in self.snd:
-            parse_constraint(text)
-        if not self.snd:
-            raise ValueError("snd must hold at least one desired diversity, got none")
-        if self.frames < self.frames_per_batch:
-            raise ValueError(
-                f"frames must be at least one batch, frames_per_batch={self.frames_per_batch}, got {self.frames}"
-            )
-        if self.frames_per_batch % self.envs:
-            raise ValueError(f"frames_per_batch must be a multiple of envs={self.envs}, got {self.frames_per_batch}")
-        if not self.on_policy and self.replay < self.frames_per_batch:
-            raise ValueError(
-                f"replay must hold at least one batch, frames_per_batch={self.frames_per_batch}, got {self.replay}"
-            )
+        for group, frames in pairs("freeze", self.freeze).items():
+            check_number(f"freeze of {group!r}", frames, 0, whole=True)
+        if len(self.noise) != 2 or not 0 <= self.noise[1] <= self.noise[0] < math.inf:
+            raise ValueError(f"noise must be two numbers, falling and at least 0, got {self.noise}")
+        self._check_snd()
+        self._check_sizes()
         stochastic = self.algorithm not in DETERMINISTIC
         if self.kind != "auto" and stochastic == (self.kind == "deterministic"):
             kinds = "shared_std, agent_std or agent_std_paper" if stochastic else "deterministic"
             raise ValueError(f"kind must be auto, {kinds} for {self.algorithm}, got {self.kind!r}")
+
+    def _check_snd(self) -> None:
+        if not self.snd or isinstance(self.snd, str):
+            raise ValueError(f"snd must be a sequence of desired diversities such as {FORMS}, got {self.snd!r}")
+        for text in self.snd:
+            try:
+                parse_constraint(text)
+            except (ValueError, AttributeError) as error:
+                raise ValueError(f"snd must hold desired diversities such as {FORMS}, got {text!r}") from error
+
+    def _check_sizes(self) -> None:
+        batch = f"frames_per_batch={self.frames_per_batch}"
+        if self.frames < self.frames_per_batch:
+            raise ValueError(f"frames must be at least one batch, {batch}, got {self.frames}")
+        if self.frames_per_batch % self.envs:
+            raise ValueError(f"frames_per_batch must be a multiple of envs={self.envs}, got {self.frames_per_batch}")
+        if not self.on_policy and self.replay < self.frames_per_batch:
+            raise ValueError(f"replay must hold at least one batch, {batch}, got {self.replay}")
 
     @property
     def on_policy(self) -> bool:
@@ -205,3 +234,8 @@ def pairs(name: str, texts: tuple[str, ...]) -> dict[str, Any]:
         except json.JSONDecodeError:
             values[key] = value
     return values
+
+
+def _check_above_zero(name: str, value: float) -> None:
+    if not 0 < value < math.inf:
+        raise ValueError(f"{name} must be a finite number above 0, got {value!r}")

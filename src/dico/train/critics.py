@@ -12,6 +12,7 @@ from dico.random import Random
 class LocalCritic(nn.Module):
     """A network per agent: ``(*members, ..., n, inputs) -> (*members, ..., n)``.
 
+    >>> import torch
     >>> LocalCritic(2, 4, hidden=(8,), members=(3,))(torch.zeros(3, 5, 2, 4)).shape
     torch.Size([3, 5, 2])
     """
@@ -27,6 +28,7 @@ class LocalCritic(nn.Module):
 class CentralCritic(nn.Module):
     """One network on the whole group, its value shared by all: ``(*members, ..., n, inputs) -> (*members, ..., n)``.
 
+    >>> import torch
     >>> CentralCritic(2, 4, hidden=(8,), members=(3,))(torch.zeros(3, 5, 2, 4)).shape
     torch.Size([3, 5, 2])
     """

@@ -21,7 +21,7 @@ class DDPG(OffPolicyLearner):
         self.delayed = copy.deepcopy(self.critic).requires_grad_(requires_grad=False)
 
     def act(self, obs: Float[Tensor, "members envs n o"], frames: int) -> Decision:
-        """The policies' actions with noise, which falls linearly with the frames."""
+        """The policies' actions with noise, which falls linearly with the frames, from batch to batch."""
         mean = self.policy(obs).clamp(self.low, self.high)
         first, last = self.config.noise
         std = last + (first - last) * max(0.0, 1 - frames / self.config.noise_frames)

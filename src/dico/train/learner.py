@@ -87,7 +87,7 @@ class Learner(ABC):
 
     @abstractmethod
     def act(self, obs: Float[Tensor, "members envs n o"], frames: int) -> Decision:
-        """Explore."""
+        """Explore; ``frames`` were collected before this batch."""
 
     @abstractmethod
     def learn(self, batch: Batch) -> None:

@@ -8,8 +8,6 @@ from torch import Tensor
 
 from dico.train.learner import Batch, Learner, take
 
-REPLAYED = ("obs", "next_obs", "raw", "reward", "done")
-
 
 class OffPolicyLearner(Learner):
     """A learner that draws from all it has kept."""

@@ -1,5 +1,6 @@
 """Gradient clipping, Adam and target networks for stacked members, none of whom touches another."""
 
+import math
 from collections.abc import Sequence
 
 import torch
@@ -59,8 +60,9 @@ class PopulationAdam:
         torch._foreach_lerp_(self.first, gradients, 1 - beta1)
         torch._foreach_mul_(self.second, beta2)
         torch._foreach_addcmul_(self.second, gradients, gradients, 1 - beta2)
-        size = self.lr / (1 - beta1**self.count)
-        correction = (1 - beta2**self.count).sqrt()
+        # 1 - beta^count, which float32 would lose digits of
+        size = self.lr / -torch.expm1(self.count * math.log(beta1))
+        correction = (-torch.expm1(self.count * math.log(beta2))).sqrt()
         denominators = torch._foreach_sqrt(self.second)
         torch._foreach_div_(denominators, correction)
         torch._foreach_add_(denominators, self.eps)

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from dico import tasks
+from dico._checks import check_choice
 from dico.constraints import free, parse_constraint, stack_constraints
 from dico.tasks import Task
 from dico.train.config import Config, pairs
@@ -40,8 +41,11 @@ class Population:
     def __init__(self, config: Config, device: torch.device | str = "cpu", members: Sequence[int] | None = None):
         self.config = config
         self.device = torch.device(device)
-        self.members = [config.members[k] for k in (range(len(config.members)) if members is None else members)]
+        self.indices = list(range(len(config.members)) if members is None else members)
+        """Which of the configuration's members these are."""
+        self.members = [config.members[k] for k in self.indices]
         self.task = make_task(config)
+        self._check_groups()
         seeds = [seed for _, seed in self.members]
         self.learners = [self._learner(index, seeds) for index in range(len(self.task.groups))]
         self.rollout = Rollout(self.task, config.envs, seeds, stream=0, device=self.device)
@@ -102,10 +106,19 @@ class Population:
         columns = {name: value.tolist() for name, value in values.items()}
         several = {"group": learner.team.name} if len(self.learners) > 1 else {}
         return [
-            {"member": k, "constraint": text, "seed": seed, **several, "iteration": self.iteration,
+            {"member": member, "constraint": text, "seed": seed, **several, "iteration": self.iteration,
              "frames": self.frames, **{name: column[k] for name, column in columns.items()}, "seconds": seconds}
-            for k, (text, seed) in enumerate(self.members)
+            for k, (member, (text, seed)) in enumerate(zip(self.indices, self.members, strict=True))
         ]  # fmt: skip
+
+    def _check_groups(self) -> None:
+        groups = [group.name for group in self.task.groups]
+        for argument, names in (
+            ("freeze", pairs("freeze", self.config.freeze)),
+            ("controlled", self.config.controlled),
+        ):
+            for name in names:
+                check_choice(f"group in {argument}", name, groups)
 
 
 def make_task(config: Config) -> Task:

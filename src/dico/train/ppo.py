@@ -1,5 +1,7 @@
 """IPPO and MAPPO: proximal policy optimisation with a critic per agent, or one for the group."""
 
+import math
+
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
@@ -60,9 +62,9 @@ class PPO(Learner):
         mean, std = params.chunk(2, -1)
         log_ratio = gaussian_log_prob(raw, mean, std) - log_prob
         clip = self.config.clip
-        # clipped as logarithms, with a lower end of log(1 - clip), as the ratio itself may overflow
-        bounds = torch.log1p(torch.tensor([-clip, clip], dtype=raw.dtype, device=raw.device))
-        gain = torch.minimum(log_ratio.exp() * advantage, log_ratio.clamp(bounds[0], bounds[1]).exp() * advantage)
+        # clipped before the exponential, which may overflow
+        clipped = log_ratio.clamp(math.log1p(-clip), math.log1p(clip))
+        gain = torch.minimum(log_ratio.exp() * advantage, clipped.exp() * advantage)
         entropy = std.log().sum(-1) if self.config.entropy else torch.zeros_like(gain)
         return -(gain + self.config.entropy * entropy).flatten(1).mean(1)
 

@@ -32,10 +32,8 @@ class Rollout:
         used = torch.zeros_like(self.clock[:, :1])
         history: list[list[tuple[Tensor, ...]]] = [[] for _ in learners]
         observed = self.task.observe(self.state)
-        for step in range(steps):
-            decisions = [
-                learner.act(obs, frames + step * self.envs) for learner, obs in zip(learners, observed, strict=True)
-            ]
+        for _ in range(steps):
+            decisions = [learner.act(obs, frames) for learner, obs in zip(learners, observed, strict=True)]
             state, rewards, ended = self.task.step(self.state, torch.cat([d.action for d in decisions], -2))
             following = self.task.observe(state)
             self.clock += 1

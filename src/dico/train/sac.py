@@ -27,7 +27,7 @@ class SAC(OffPolicyLearner):
         start = torch.full((self.members,), math.log(self.config.alpha), device=self.low.device)
         self.log_alpha = nn.Parameter(start)
         self.alpha_adam = PopulationAdam([self.log_alpha], self.config.lr, self.config.adam_eps)
-        self.target_entropy = -float(self.team.n_agents * actions)
+        self.target_entropy = -float(actions)  # of each agent's policy: log-probabilities are each agent's own
 
     def act(self, obs: Float[Tensor, "members envs n o"], frames: int) -> Decision:  # noqa: ARG002
         """Sample."""

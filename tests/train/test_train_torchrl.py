@@ -1,0 +1,260 @@
+"""TorchRL's loss modules as the judge: the same networks and minibatch give the same losses and gradients.
+
+The judge is built as BenchMARL builds it: its actor around one member's policy, its critics of TorchRL's own
+``MultiAgentMLP`` with that member's weights.
+"""
+
+import pytest
+import torch
+from populations import TEAM, learner
+from tensordict import TensorDict
+from tensordict.nn import TensorDictModule, TensorDictSequential
+from torchrl.data import Bounded, Composite
+from torchrl.modules import Delta, MultiAgentMLP, ProbabilisticActor, TanhNormal
+from torchrl.objectives import ClipPPOLoss, DDPGLoss, SACLoss, SoftUpdate, ValueEstimators
+
+from dico import DiCo
+from dico.adapters.torchrl import DiCoModule
+from dico.train.squashed import gaussian_log_prob, squash, squashed_log_prob
+
+ROWS, N, OBS, ACT = 12, TEAM.n_agents, TEAM.obs_dim, len(TEAM.low)
+LOW, HIGH = (torch.tensor(x, dtype=torch.float64) for x in (TEAM.low, TEAM.high))
+GAMMA = 0.9
+CLOSE = {"rtol": 1e-5, "atol": 1e-7}
+members = pytest.mark.parametrize("members", [1, 2])
+
+
+def judged(algorithm, members, **options):
+    """A learner in float64, its estimate and delayed critic apart from where they started, and a minibatch."""
+    torch.manual_seed(0)
+    ours = learner(algorithm, members, gamma=GAMMA, tau=0.3, **options)
+    for module in ours.modules().values():
+        module.double()
+    ours.low, ours.high = LOW, HIGH
+    ours.policy.commit_(torch.rand(members, dtype=torch.float64) + 0.2)
+    for p in ours.policy.parameters():
+        p.data.mul_(1.5)  # some means lie outside the box
+    for p in getattr(ours, "delayed", torch.nn.Module()).parameters():
+        p.add_(0.1 * torch.randn_like(p))
+    obs, next_obs = 2 * torch.randn(2, members, ROWS, N, OBS, dtype=torch.float64)
+    action = LOW + (HIGH - LOW) * torch.rand(members, ROWS, N, ACT, dtype=torch.float64)
+    reward = torch.randn(members, ROWS, N, dtype=torch.float64)
+    done = (torch.rand(members, ROWS) < 0.4).double()
+    return ours, obs, next_obs, action, reward, done
+
+
+def policy_of(ours, k):
+    """Member k's policy by itself, as a plain module."""
+    alone = DiCo.mlp(
+        N, OBS, ACT, "free", kind=ours.config.policy_kind, hidden=ours.config.hidden, tau=0.3,
+        low=TEAM.low, high=TEAM.high, squash_shared=True,
+    ).double()  # fmt: skip
+    mine = ours.policy.state_dict()
+    state = {name: v if v.shape == mine[name].shape else mine[name][k] for name, v in alone.state_dict().items()}
+    alone.load_state_dict(state | {"tau": mine["tau"]})
+    return alone
+
+
+def actor_of(policy, distribution, **options):
+    module = DiCoModule(policy)
+    keys = module.out_keys if len(module.out_keys) == 2 else {"param": module.out_keys[0]}
+    return ProbabilisticActor(
+        module, in_keys=keys, out_keys=[("agents", "action")], distribution_class=distribution,
+        log_prob_key=("agents", "sample_log_prob"), **options,
+    )  # fmt: skip
+
+
+def critic_of(ours, inputs, out):
+    """The critic's network, as BenchMARL makes it: unshared local ones, or a shared central one."""
+    central = ours.config.central
+    net = MultiAgentMLP(
+        inputs, 1, N, centralized=central, share_params=central,
+        depth=len(ours.config.hidden), num_cells=list(ours.config.hidden), activation_class=torch.nn.Tanh,
+    ).double()  # fmt: skip
+    keys = [("agents", "observation")]
+    if inputs == OBS:
+        return TensorDictModule(net, in_keys=keys, out_keys=[("agents", out)])
+    both = TensorDictModule(
+        lambda obs, action: torch.cat((obs, action), -1), in_keys=[*keys, ("agents", "action")], out_keys=["both"]
+    )
+    return TensorDictSequential(both, TensorDictModule(net, in_keys=["both"], out_keys=[("agents", out)]))
+
+
+def by_layer(params):
+    """A judge's critic's parameters by our names."""
+    flat = params.flatten_keys(".").items()
+    return {"net.mlp." + ".".join(key.split(".")[-2:]): p for key, p in flat if key.endswith(("weight", "bias"))}
+
+
+def theirs(name, ours):
+    """Our layout of a parameter as theirs."""
+    return ours.mT if name.endswith("weight") else ours.squeeze(-2)
+
+
+def load_critic(params, critic, k):
+    named = dict(critic.named_parameters())
+    layers = by_layer(params)
+    assert layers.keys() == named.keys()
+    for name, p in layers.items():
+        p.data.copy_(theirs(name, named[name].data[k]))
+
+
+def check_critic(loss, params, our_loss, critic, k):
+    """The judge's loss and its gradients are our member's."""
+    torch.testing.assert_close(our_loss[k], loss, **CLOSE)
+    layers = by_layer(params)
+    expected = torch.autograd.grad(loss, list(layers.values()))
+    names, parameters = zip(*critic.named_parameters(), strict=True)
+    gradients = torch.autograd.grad(our_loss.sum(), parameters, retain_graph=True)
+    found = {name: theirs(name, g[k]) for name, g in zip(names, gradients, strict=True)}
+    for name, gradient in zip(layers, expected, strict=True):
+        assert gradient.abs().max() > 1e-6
+        torch.testing.assert_close(found[name], gradient, **CLOSE)
+
+
+def check_actor(loss, alone, our_loss, policy, k):
+    torch.testing.assert_close(our_loss[k], loss, **CLOSE)
+    expected = torch.autograd.grad(loss, list(alone.parameters()))
+    gradients = torch.autograd.grad(our_loss.sum(), list(policy.parameters()), retain_graph=True)
+    for (name, _), gradient, found in zip(alone.named_parameters(), expected, gradients, strict=True):
+        assert gradient.abs().max() > 1e-8, name
+        torch.testing.assert_close(found[k], gradient, **CLOSE)
+
+
+def minibatch(k, obs, next_obs, action, reward, done):
+    ended = done[k, :, None, None].expand(ROWS, N, 1).bool()
+    following = {"observation": next_obs[k], "reward": reward[k, ..., None], "done": ended, "terminated": ended}
+    group = TensorDict({"observation": obs[k], "action": action[k]}, [ROWS, N])
+    return TensorDict({"agents": group, "next": {"agents": TensorDict(following, [ROWS, N])}}, [ROWS])
+
+
+@members
+@pytest.mark.parametrize("algorithm", ["ippo", "mappo"])
+def test_ppo(algorithm, members):
+    ours, obs, _, _, _, _ = judged(algorithm, members)
+    raw = torch.randn(members, ROWS, N, ACT, dtype=torch.float64)
+    advantage, value_target = torch.randn(2, members, ROWS, N, dtype=torch.float64)
+    with torch.no_grad():  # the policy that acted was another: some ratios are clipped on either side
+        mean, std = ours.policy(obs).chunk(2, -1)
+        drift = 0.4 * torch.randn(members, ROWS, N, dtype=torch.float64)
+        old = gaussian_log_prob(raw, mean, std) + drift
+        old_squashed = squashed_log_prob(raw, mean, std, LOW, HIGH) + drift
+    params, snd_hat = ours.policy.forward_and_estimate(obs)
+    actor_loss, critic_loss = ours.actor_loss(params, raw, old, advantage), ours.critic_loss(obs, value_target)
+
+    for k in range(members):
+        alone = policy_of(ours, k)
+        actor = actor_of(alone, TanhNormal, distribution_kwargs={"low": LOW, "high": HIGH}, return_log_prob=True)
+        loss = ClipPPOLoss(
+            actor, critic_of(ours, OBS, "state_value"), clip_epsilon=0.2, entropy_coeff=0.0, critic_coeff=1.0,
+            loss_critic_type="l2", normalize_advantage=False,
+        )  # fmt: skip
+        loss.set_keys(
+            action=("agents", "action"), value=("agents", "state_value"),
+            sample_log_prob=("agents", "sample_log_prob"), advantage="advantage", value_target="value_target",
+        )  # fmt: skip
+        load_critic(loss.critic_network_params, ours.critic, k)
+        group = {"observation": obs[k], "action": squash(raw[k], LOW, HIGH), "sample_log_prob": old_squashed[k]}
+        data = TensorDict({"agents": TensorDict(group, [ROWS, N])}, [ROWS])
+        data["advantage"], data["value_target"] = advantage[k, ..., None], value_target[k, ..., None]
+        judgement = loss(data)
+        assert 0.1 < judgement["clip_fraction"] < 0.9
+        check_actor(judgement["loss_objective"], alone, actor_loss, ours.policy, k)
+        check_critic(judgement["loss_critic"], loss.critic_network_params, critic_loss, ours.critic, k)
+        torch.testing.assert_close(snd_hat[k], alone.snd_hat, **CLOSE)
+
+
+@members
+@pytest.mark.parametrize("algorithm", ["iddpg", "maddpg"])
+def test_ddpg(algorithm, members):
+    ours, obs, next_obs, action, reward, done = judged(algorithm, members, goals=("1.5", "free"))
+    params, snd_hat = ours.policy.forward_and_estimate(obs)
+    outside = (params < LOW) | (params > HIGH)
+    assert outside.any() and not outside.all()  # noqa: PT018
+    actor_loss = ours.actor_loss(obs, params)
+    critic_loss = ours.critic_loss(obs, next_obs, action, reward, done)
+
+    for k in range(members):
+        alone = policy_of(ours, k)
+        spec = Bounded(LOW.expand(N, ACT), HIGH.expand(N, ACT), dtype=torch.float64)
+        actor = actor_of(alone, Delta, spec=spec, safe=True, return_log_prob=False)
+        loss = DDPGLoss(actor, critic_of(ours, OBS + ACT, "state_action_value"), delay_value=True, loss_function="l2")
+        loss.set_keys(
+            state_action_value=("agents", "state_action_value"), reward=("agents", "reward"),
+            done=("agents", "done"), terminated=("agents", "terminated"),
+        )  # fmt: skip
+        loss.make_value_estimator(ValueEstimators.TD0, gamma=GAMMA)
+        SoftUpdate(loss, tau=0.005)
+        load_critic(loss.value_network_params, ours.critic, k)
+        load_critic(loss.target_value_network_params, ours.delayed, k)
+        data = minibatch(k, obs, next_obs, action, reward, done)
+        # TorchRL's targets pass the actor with gradients enabled; our estimate is renewed by the actor's loss alone
+        policies = [m for m in loss.actor_critic.modules() if isinstance(m, DiCoModule)]
+        assert policies
+        for each in policies:
+            each.refresh = "never"
+        value_loss, _ = loss.loss_value(data)
+        for each in policies:
+            each.refresh = "grad"
+        objective, _ = loss.loss_actor(data)
+        check_critic(value_loss, loss.value_network_params, critic_loss, ours.critic, k)
+        check_actor(objective, alone, actor_loss, ours.policy, k)
+        torch.testing.assert_close(snd_hat[k], alone.snd_hat, **CLOSE)
+
+
+class GivenNoise(TanhNormal):
+    """TanhNormal that samples with noise from a list in place of random noise."""
+
+    noise: list[torch.Tensor]
+
+    def rsample(self, sample_shape=()):
+        x = self.root_dist.loc + self.root_dist.scale * self.noise.pop(0)
+        for transform in self.transforms:
+            x = transform(x)
+        return x
+
+
+@members
+@pytest.mark.parametrize("algorithm", ["isac", "masac"])
+def test_sac(algorithm, members):
+    ours, obs, next_obs, action, reward, done = judged(algorithm, members)
+    ours.log_alpha.data = torch.tensor([-0.7, 0.4], dtype=torch.float64)[:members]
+    noise, next_noise = torch.randn(2, members, ROWS, N, ACT, dtype=torch.float64)
+    params, snd_hat = ours.policy.forward_and_estimate(obs)
+    new_action, log_prob = ours.reparametrise(params, noise)
+    actor_loss = ours.actor_loss(obs, new_action, log_prob)
+    with torch.no_grad():
+        next_action, next_log_prob = ours.reparametrise(ours.policy(next_obs), next_noise)
+    critic_loss = ours.critic_loss(obs, action, reward, done, next_obs, next_action, next_log_prob)
+    alpha_loss = ours.alpha_loss(log_prob.detach())
+
+    for k in range(members):
+        alone = policy_of(ours, k)
+        actor = actor_of(alone, GivenNoise, distribution_kwargs={"low": LOW, "high": HIGH}, return_log_prob=True)
+        spec = Bounded(LOW.expand(N, ACT), HIGH.expand(N, ACT), dtype=torch.float64)
+        loss = SACLoss(
+            actor, critic_of(ours, OBS + ACT, "state_action_value"), num_qvalue_nets=2, loss_function="l2",
+            alpha_init=1.0, action_spec=Composite(agents=Composite(action=spec, shape=(N,))), target_entropy="auto",
+            delay_qvalue=True,
+        )  # fmt: skip
+        loss.set_keys(
+            state_action_value=("agents", "state_action_value"), action=("agents", "action"),
+            reward=("agents", "reward"), done=("agents", "done"), terminated=("agents", "terminated"),
+            log_prob=("agents", "sample_log_prob"), priority=("agents", "td_error"),
+        )  # fmt: skip
+        loss.make_value_estimator(ValueEstimators.TD0, gamma=GAMMA)
+        SoftUpdate(loss, tau=0.005)
+        loss.log_alpha.data = ours.log_alpha.data[k].clone()
+        load_critic(loss.qvalue_network_params, ours.critic, k)
+        load_critic(loss.target_qvalue_network_params, ours.delayed, k)
+        GivenNoise.noise = [next_noise[k], noise[k]]  # in the order of TorchRL's draws
+        judgement = loss(minibatch(k, obs, next_obs, action, reward, done))
+        assert not GivenNoise.noise
+        assert ours.target_entropy == loss.target_entropy.item() == -ACT
+        check_actor(judgement["loss_actor"], alone, actor_loss, ours.policy, k)
+        check_critic(judgement["loss_qvalue"], loss.qvalue_network_params, critic_loss, ours.critic, k)
+        torch.testing.assert_close(alpha_loss[k], judgement["loss_alpha"], **CLOSE)
+        (expected,) = torch.autograd.grad(judgement["loss_alpha"], [loss.log_alpha])
+        (found,) = torch.autograd.grad(alpha_loss.sum(), [ours.log_alpha], retain_graph=True)
+        torch.testing.assert_close(found[k], expected, **CLOSE)
+        torch.testing.assert_close(snd_hat[k], alone.snd_hat, **CLOSE)
