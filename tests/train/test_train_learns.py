@@ -16,7 +16,7 @@ SMALL = {
 }  # fmt: skip
 PPO = {"frames": 12_000, "frames_per_batch": 1_000, "envs": 20, "tau": 0.2, "epochs": 6, "minibatch": 250}
 REPLAY = {
-    "frames": 8_000, "frames_per_batch": 400, "envs": 20, "tau": 0.2, "updates": 60, "batch": 128, "replay": 4_000,
+    "frames": 10_000, "frames_per_batch": 400, "envs": 20, "tau": 0.2, "updates": 60, "batch": 128, "replay": 4_000,
     "noise_frames": 4_000, "alpha": 0.05,
 }  # fmt: skip
 LAST: dict[Population, list[dict]] = {}
@@ -64,7 +64,7 @@ def six(algorithm):
 def test_every_algorithm_learns_to_navigate(algorithm):
     _, rewards = six(algorithm)
     assert rewards[0].abs().max() < 0.004  # aimless at first
-    assert learned(rewards).min() > 0.007
+    assert learned(rewards).min() > 0.008
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)

@@ -53,5 +53,11 @@ class Rollout:
 
     def tensors(self) -> dict[str, Tensor]:
         """Its state by name, for a checkpoint."""
-        state = {f"state.{field.name}": getattr(self.state, field.name) for field in fields(self.state)}
-        return state | {"clock": self.clock, "rng.counter": self.rng.counter}
+        named = {"clock": self.clock, "rng.counter": self.rng.counter}
+        for field in fields(self.state):
+            value = getattr(self.state, field.name)
+            if isinstance(value, tuple):
+                named |= {f"state.{field.name}.{i}": each for i, each in enumerate(value)}
+            else:
+                named[f"state.{field.name}"] = value
+        return named
