@@ -19,21 +19,28 @@ REPLAY = {
     "frames": 10_000, "frames_per_batch": 400, "envs": 20, "tau": 0.2, "updates": 60, "batch": 128, "replay": 4_000,
     "noise_frames": 4_000, "alpha": 0.05,
 }  # fmt: skip
-LAST: dict[Population, list[dict]] = {}
-"""The rows of each population's last iteration."""
 
 
 @functools.cache
-def trained(task, **options) -> tuple[Population, torch.Tensor]:
-    """A population after training, and its rewards ``(iterations, members)``."""
+def trained(task, **options) -> tuple[Population, torch.Tensor, torch.Tensor]:
+    """A population after training, its rewards and its diversities ``(iterations, members)``.
+
+    Diversity is that of the policies after each iteration, on what the estimate is made of: the batch, or the
+    replayed frames.
+    """
     options = dict(options)
     horizon = options.pop("horizon")
     population = Population(preset("quick", task, **(SMALL | options | {"task_options": {"horizon": horizon}})))
-    rewards = []
+    (learner,) = population.learners
+    rewards, diversities = [], []
     while not population.finished:
-        LAST[population] = population.iterate()
-        rewards.append([row["reward"] for row in LAST[population]])
-    return population, torch.tensor(rewards)
+        rows = population.iterate()
+        rewards.append(torch.tensor([row["reward"] for row in rows]))
+        if population.config.on_policy:
+            diversities.append(torch.tensor([row["snd"] for row in rows]))
+        else:
+            diversities.append(snd_on(learner, learner.kept["obs"]))
+    return population, torch.stack(rewards), torch.stack(diversities)
 
 
 def learned(rewards):
@@ -46,8 +53,8 @@ def snd_on(learner, obs):
     return snd(learner.policy.everyone(obs))
 
 
-def measured_again(population):
-    """Diversity over new episodes, of the policies as trained."""
+def in_new_episodes(population):
+    """Diversity of the policies as trained, in episodes that they never trained on."""
     (learner,) = population.learners
     seeds = [1000 + k for k in population.indices]
     rollout = Rollout(population.task, 200, seeds, stream=0, device=population.device)
@@ -62,40 +69,36 @@ def six(algorithm):
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_every_algorithm_learns_to_navigate(algorithm):
-    _, rewards = six(algorithm)
+    _, rewards, _ = six(algorithm)
     assert rewards[0].abs().max() < 0.004  # aimless at first
     assert learned(rewards).min() > 0.008
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_every_algorithm_keeps_the_desired_diversity(algorithm):
-    """Of the policies as trained, on what the estimate is made of: the last batch, or the replayed frames."""
-    population, _ = six(algorithm)
-    (learner,) = population.learners
-    if population.config.on_policy:
-        measured = torch.tensor([row["snd"] for row in LAST[population]])
-    else:
-        measured = snd_on(learner, learner.kept["obs"])
+    """To 5 % over the last five iterations, and never far off, as such large steps of the optimiser shake it."""
+    population, _, diversities = six(algorithm)
     assert [text for text, _ in population.members] == ["0.5", "0.5", "free", "free"]
-    torch.testing.assert_close(measured[:2], torch.full((2,), 0.5), rtol=0.05, atol=0)
-    assert ((measured[2:] / 0.5 - 1).abs() > 0.1).any()  # where it is free, it is another
+    last = diversities[-5:]
+    torch.testing.assert_close(last[:, :2].mean(0), torch.full((2,), 0.5), rtol=0.05, atol=0)
+    torch.testing.assert_close(last[:, :2], torch.full((5, 2), 0.5), rtol=0.15, atol=0)
+    assert ((last[:, 2:] / 0.5 - 1).abs() > 0.1).any()  # where it is free, it is another
 
 
 def test_two_goals_need_diversity():
     settings = PPO | {"frames": 40_000}
-    population, rewards = trained("navigation", algorithm="ippo", snd=("0", "0.3", "1"), horizon=50, **settings)
+    goals = ("0", "0.3", "1")
+    population, rewards, diversities = trained("navigation", algorithm="ippo", snd=goals, horizon=50, **settings)
     final = learned(rewards).reshape(3, 2)
     assert final[0].min() > 0.007  # without diversity, all go between the goals
     assert final[2].min() > 1.25 * final[0].max()
     desired = torch.tensor([[0.0, 0.0], [0.3, 0.3], [1.0, 1.0]])
-    measured = torch.tensor([row["snd"] for row in LAST[population]]).reshape(3, 2)
-    torch.testing.assert_close(measured, desired, rtol=0.05, atol=1e-6)
-    # in episodes it never trained on, it is near
-    torch.testing.assert_close(measured_again(population).reshape(3, 2), desired, rtol=0.2, atol=1e-6)
+    torch.testing.assert_close(diversities[-1].reshape(3, 2), desired, rtol=0.05, atol=1e-6)
+    torch.testing.assert_close(in_new_episodes(population).reshape(3, 2), desired, rtol=0.2, atol=1e-6)
 
 
 def test_one_goal_needs_none():
-    _, rewards = trained("same-goal", algorithm="ippo", snd=("0", "1"), horizon=50, **PPO)
+    _, rewards, _ = trained("same-goal", algorithm="ippo", snd=("0", "1"), horizon=50, **PPO)
     final = learned(rewards).reshape(2, 2)
     assert final[0].min() > 1.25 * final[1].max()
     assert final[0].min() > 0.014
