@@ -47,6 +47,8 @@ def preset(name: str, task: str = "navigation", **changes: Any) -> Config:
     if not task.startswith("vmas:"):
         check_choice("task", task, TASKS)
     settings = dict(paper) if name == "paper" else {"algorithm": paper["algorithm"], **QUICK}
+    if name == "quick" and task in TASKS:  # whole horizons, or all environments would be in one phase of their episodes
+        settings["envs"] = QUICK["frames_per_batch"] // TASKS[task]().horizon
     if name == "quick" and "freeze" in paper:
         frames = (changes.get("frames") or QUICK["frames"]) // 4
         settings["freeze"] = tuple(f"{text.partition('=')[0]}={frames}" for text in paper["freeze"])

@@ -1,9 +1,13 @@
 """Members never touch each other, whatever becomes of them."""
 
+import math
+
 import pytest
 import torch
-from populations import ALGORITHMS, config, parameters, population, same
+from populations import ALGORITHMS, SHORT, SMALL, config, parameters, population, same
 
+from dico.experiments import preset
+from dico.tasks import TASKS
 from dico.train.population import Population
 
 GOALS = {"snd": ("0.3", "free"), "seeds": 2}
@@ -74,6 +78,16 @@ def test_random_numbers_are_keyed_by_seed(algorithm):
         noise = (batch.raw - mean) / std
         torch.testing.assert_close(noise[0], noise[2], rtol=1e-3, atol=1e-4)
         assert (noise[0] - noise[1]).abs().mean() > 0.3
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_every_task_trains(task):
+    """With the paper's algorithm: finite numbers, and all networks move."""
+    ours = Population(preset("quick", task, **SMALL | SHORT | {"snd": ("0", "0.5"), "frames": 80}))
+    before = [parameters(each) for each in ours.learners]
+    rows = ours.iterate() + ours.iterate()
+    assert all(math.isfinite(row[name]) for row in rows for name in ("reward", "snd", "snd_hat", "scale", "overflow"))
+    assert not any(same(b, parameters(each)) for b, each in zip(before, ours.learners, strict=True))
 
 
 def test_other_first_seed_other_numbers():

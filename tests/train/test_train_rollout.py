@@ -146,3 +146,19 @@ def test_the_noise_is_the_same_throughout_a_batch():
     ours.iterate()
     ours.iterate()
     assert seen == [0] * config().steps + [config().frames_per_batch] * config().steps
+
+
+@pytest.mark.parametrize("task", ["navigation", "vmas:balance"])
+def test_all_that_carries_over_has_a_name(task):
+    """Put back into another population, it goes on alike."""
+    one, two = (population(task=task, first_seed=seed) for seed in (0, 7))
+    one.iterate()
+    saved = {name: value.clone() for name, value in one.rollout.tensors().items()}
+    names = two.rollout.tensors()
+    assert names.keys() == saved.keys()
+    for name, value in names.items():
+        value.copy_(saved[name])
+    two.rollout.rng.keys.copy_(one.rollout.rng.keys)
+    (mine,), (other,) = (each.rollout.collect(one.learners[:1], 1, 0) for each in (one, two))
+    assert torch.equal(mine.obs, other.obs)
+    assert not torch.equal(mine.raw, other.raw)  # the learner's noise goes on

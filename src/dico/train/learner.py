@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor, nn
 
 from dico.constraints import Constraint
@@ -156,7 +156,9 @@ class Learner(ABC):
         return PopulationAdam(list(module.parameters()), lr, self.config.adam_eps)
 
 
-def take(values: Float[Tensor, "members rows *rest"], index: Tensor) -> Float[Tensor, "members picked *rest"]:
+def take(
+    values: Shaped[Tensor, "members rows *rest"], index: Int[Tensor, "members picked"]
+) -> Shaped[Tensor, "members picked *rest"]:
     """Each member's own rows.
 
     >>> take(torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), torch.tensor([[2, 0], [1, 1]]))

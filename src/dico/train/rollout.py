@@ -56,6 +56,8 @@ class Rollout:
         named = {"clock": self.clock, "rng.counter": self.rng.counter}
         for field in fields(self.state):
             value = getattr(self.state, field.name)
-            parts = enumerate(value) if isinstance(value, tuple) else [("", value)]
-            named |= {f"state.{field.name}{index}": part for index, part in parts}
+            if isinstance(value, tuple):
+                named |= {f"state.{field.name}.{i}": each for i, each in enumerate(value)}
+            else:
+                named[f"state.{field.name}"] = value
         return named
