@@ -30,7 +30,7 @@ def trained(task, **options) -> tuple[Population, torch.Tensor, torch.Tensor]:
     """
     options = dict(options)
     horizon = options.pop("horizon")
-    population = Population(preset("quick", task, **(SMALL | options | {"task_options": {"horizon": horizon}})))
+    population = Population(preset("quick", task, **(SMALL | options | {"task_options": (f"horizon={horizon}",)})))
     (learner,) = population.learners
     rewards, diversities = [], []
     while not population.finished:
