@@ -82,7 +82,8 @@ class Learner(ABC):
         self.actor_adam = self._adam(self.policy, config.lr)
         self.action_adam = self._adam(self.policy, config.action_loss_lr)
         self._own_overflow = stage.function(self.own_overflow)
-        self._clip_and_step = stage.function(self._clip_and_step)
+        if device.type != "cpu":  # whose compiler, in torch 2.13, fails on this one
+            self._clip_and_step = stage.function(self._clip_and_step)
 
     @abstractmethod
     def act(self, obs: Float[Tensor, "members envs n o"]) -> Decision:

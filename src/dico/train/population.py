@@ -5,7 +5,6 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from dico import tasks
@@ -42,13 +41,11 @@ class Population:
     def __init__(
         self,
         config: Config,
-        device: torch.device | str = "cpu",
+        stage: Stage | None = None,
         members: Sequence[int] | None = None,
-        stage: str = "eager",
     ):
         self.config = config
-        self.device = torch.device(device)
-        self.stage = Stage(stage, self.device)
+        self.stage = stage or Stage("eager")
         self.indices = list(range(len(config.members)) if members is None else members)
         """Which of the configuration's members these are."""
         self.members = [config.members[k] for k in self.indices]

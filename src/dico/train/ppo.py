@@ -70,7 +70,8 @@ class PPO(Learner):
 
     def _minibatch(self, size: int) -> None:
         batch = cast(Batch, self.batch)
-        index = self.order.index_select(1, self.cursor + torch.arange(size, device=self.cursor.device))
+        rows = self.order.shape[1]
+        index = self.order.index_select(1, (self.cursor + torch.arange(size, device=self.cursor.device)) % rows)
         frames = (batch.obs, batch.raw, batch.log_prob, self.advantage, self.value_target)
         self.update(*(take(x.flatten(1, 2), index) for x in frames))
         self.cursor += size

@@ -70,6 +70,7 @@ class Rollout:
         self.clock.copy_(clock)
         self.used.copy_(used)
         self.time += 1
+        self.time %= self.batches[0].done.shape[1]
 
     def _advance(
         self, state: Any, clock: Tensor, used: Tensor, starts: Any

@@ -34,37 +34,45 @@ class SAC(OffPolicyLearner):
 
     def act(self, obs: Float[Tensor, "members envs n o"]) -> Decision:
         """Sample."""
-        action, log_prob = self.sample_action(self.policy(obs))
+        params = self.policy(obs)
+        action, log_prob = self.reparametrise(params, self.rng.normal(*self.mean(params).shape[1:]))
         return Decision(action, action, log_prob)
 
-    def sample_action(self, params: Float[Tensor, "members rows n d"]) -> tuple[Tensor, Tensor]:
-        """Actions in the box with a gradient, and their log-probabilities."""
-        mean, _ = params.chunk(2, -1)
-        return self.reparametrise(params, self.rng.normal(*mean.shape[1:]))
-
     def reparametrise(self, params: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
-        """The same for given standard-normal noise."""
+        """Actions in the box with a gradient, and their log-probabilities, for standard-normal noise."""
         mean, std = params.chunk(2, -1)
         raw = mean + std * noise
         return squash(raw, self.low, self.high), squashed_log_prob(raw, mean, std, self.low, self.high)
 
     def update(self, obs: Tensor, next_obs: Tensor, action: Tensor, reward: Tensor, done: Tensor) -> None:
         """One step of actor, critics and entropy weight, then of the delayed critics."""
-        loss, snd_hat = self._loss(obs, next_obs, action, reward, done)
+        noise, next_noise = (self.rng.normal(*action.shape[1:]) for _ in range(2))
+        loss, snd_hat = self._loss(obs, next_obs, action, reward, done, noise, next_noise)
         self.descend(loss, self.actor_adam, self.critic_adam, self.alpha_adam)
         follow_(self.delayed, self.critic, self.config.polyak)
         self.policy.commit_(snd_hat)
         self.step_action_loss(obs)
 
     def loss(
-        self, obs: Tensor, next_obs: Tensor, action: Tensor, reward: Tensor, done: Tensor
+        self,
+        obs: Tensor,
+        next_obs: Tensor,
+        action: Tensor,
+        reward: Tensor,
+        done: Tensor,
+        noise: Tensor,
+        next_noise: Tensor,
     ) -> tuple[Float[Tensor, " members"], Float[Tensor, " members"]]:
-        """The losses of actor, critics and entropy weight together, each with a gradient for its own alone."""
+        """The losses of actor, critics and entropy weight together, each with a gradient for its own alone.
+
+        The noise of the actions now and next comes from outside: drawn in here, a compiled backward pass might draw
+        it again.
+        """
         params, snd_hat = self.policy.forward_and_estimate(obs)
-        new_action, log_prob = self.sample_action(params)
+        new_action, log_prob = self.reparametrise(params, noise)
         actor_loss = self.merged(self.actor_loss(obs, new_action, log_prob), params)
         with torch.no_grad():
-            next_action, next_log_prob = self.sample_action(self.policy(next_obs))
+            next_action, next_log_prob = self.reparametrise(self.policy(next_obs), next_noise)
         critic_loss = self.critic_loss(obs, action, reward, done, next_obs, next_action, next_log_prob)
         return actor_loss + critic_loss + self.alpha_loss(log_prob.detach()), snd_hat
 

@@ -1,6 +1,7 @@
 """The same functions at three speeds: as they are, compiled, and replayed as CUDA graphs."""
 
 from collections.abc import Callable, Iterable
+from functools import wraps
 from typing import Any, TypeVar
 
 import torch
@@ -9,11 +10,16 @@ from torch import Tensor
 from dico._checks import check_choice
 
 STAGES = ("eager", "compiled", "graphs")
+PRECISIONS = ("tf32", "bf16", "float32")
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class Stage:
-    """How far to go: ``eager``; ``compiled``, which fuses operations; ``graphs``, which replays them without Python.
+    """Where and how fast the functions of a training run.
+
+    ``name`` says how far to go: ``eager``; ``compiled``, which fuses operations; ``graphs``, which replays them
+    without Python too; ``auto`` is ``graphs`` on a CUDA device and ``eager`` elsewhere. ``precision`` is of matrix
+    products: ``tf32`` (on CUDA devices) and ``bf16`` round their inputs, ``float32`` does not.
 
     >>> count = torch.zeros(())
     >>> advance = Stage("eager").procedure(lambda: count.add_(1), lambda: [count])
@@ -21,19 +27,35 @@ class Stage:
     tensor(2.)
     """
 
-    def __init__(self, name: str, device: torch.device | str = "cpu"):
-        self.name = check_choice("stage", name, STAGES)
+    def __init__(self, name: str = "auto", device: torch.device | str = "cpu", precision: str = "tf32"):
+        check_choice("stage", name, ("auto", *STAGES))
+        self.precision = check_choice("precision", precision, PRECISIONS)
         self.device = torch.device(device)
-        if name == "graphs" and self.device.type != "cuda":
-            raise ValueError(f"stage must be eager or compiled on {self.device.type}, got 'graphs': it needs CUDA")
+        on_cuda = self.device.type == "cuda"
+        self.name = ("graphs" if on_cuda else "eager") if name == "auto" else name
+        if self.name == "graphs" and not on_cuda:
+            raise ValueError(
+                f"stage must be auto, eager or compiled on {self.device.type}, got 'graphs': it needs CUDA"
+            )
+        if on_cuda:
+            torch.backends.cuda.matmul.allow_tf32 = precision != "float32"
 
     def function(self, function: Function) -> Function:
-        """A pure function of tensors, compiled if so wished."""
-        return function if self.name == "eager" else torch.compile(function, dynamic=False)  # pyright: ignore
+        """A pure function of tensors, with the precision, and compiled if so wished."""
+        staged = self._rounded(function) if self.precision == "bf16" else function
+        return staged if self.name == "eager" else torch.compile(staged, dynamic=False)  # pyright: ignore
 
     def procedure(self, procedure: Callable[[], Any], changed: Callable[[], Iterable[Tensor]]) -> Callable[[], Any]:
         """Something that works in place on tensors that stay; ``changed`` are those it writes and reads again."""
         return Captured(procedure, changed) if self.name == "graphs" else procedure
+
+    def _rounded(self, function: Function) -> Function:
+        @wraps(function)
+        def rounded(*arguments: Any) -> Any:
+            with torch.autocast(self.device.type, torch.bfloat16, cache_enabled=False):
+                return function(*arguments)
+
+        return rounded  # pyright: ignore
 
 
 class Captured:
