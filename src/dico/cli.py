@@ -33,6 +33,10 @@ class Train:
     """The run folder; by default one under runs/, named after task, algorithm and time."""
     device: str = "auto"
     """auto, cpu or cuda."""
+    stage: str = "auto"
+    """eager, compiled or graphs (CUDA graphs); auto is graphs on a CUDA device and eager elsewhere."""
+    precision: str = "tf32"
+    """Of matrix products on a CUDA device: tf32, bf16 or float32."""
     checkpoint_every: int = ITERATIONS_BETWEEN_CHECKPOINTS
     """Iterations between two checkpoints."""
     replay_checkpoint: bool = True
@@ -125,8 +129,9 @@ def _run(command: object, console: Console) -> int:
             observers: list[Observer] = [make_progress(console)]
             observers += [logger() for logger in (TensorBoard, WandB) if getattr(command, logger.__name__.lower())]
             run = train(
-                command.settings, command.run, device=command.device, observers=observers,
-                checkpoint_every=command.checkpoint_every, replay_checkpoint=command.replay_checkpoint,
+                command.settings, command.run, device=command.device, stage=command.stage, precision=command.precision,
+                observers=observers, checkpoint_every=command.checkpoint_every,
+                replay_checkpoint=command.replay_checkpoint,
             )  # fmt: skip
             _conclude(run, console)
         case Resume():

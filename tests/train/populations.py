@@ -6,6 +6,7 @@ from dico.constraints import parse_constraint, stack_constraints
 from dico.train.config import ALGORITHMS, Config
 from dico.train.learner import Batch, Learner, Team
 from dico.train.population import LEARNERS, Population
+from dico.train.staging import Stage
 
 TEAM = Team("agents", n_agents=3, obs_dim=4, low=(-1.0, -0.5), high=(1.0, 2.0))
 SMALL = {"frames": 120, "envs": 4, "frames_per_batch": 40, "hidden": (8,), "seeds": 1, "snd": ("0.3", "free")}
@@ -25,7 +26,7 @@ def population(members=None, **options) -> Population:
 def learner(algorithm, members=2, team=TEAM, goals=("0.3", "free"), make=None, **options) -> Learner:
     goal = stack_constraints([parse_constraint(goals[k % len(goals)]) for k in range(members)])
     settings = config(algorithm=algorithm, **options)
-    return (make or LEARNERS[algorithm])(settings, team, goal, range(members), 1, torch.device("cpu"))
+    return (make or LEARNERS[algorithm])(settings, team, goal, range(members), 1, Stage("eager"))
 
 
 def batch_of(learner, steps=5, envs=8, seed=0) -> Batch:

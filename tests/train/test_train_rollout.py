@@ -13,6 +13,7 @@ from dico.train.learner import Decision, Team
 from dico.train.ppo import PPO, gae
 from dico.train.rollout import STARTS_PER_ENV, Rollout
 from dico.train.squashed import gaussian_log_prob, squash
+from dico.train.staging import Stage
 
 MEMBERS, ENVS, STEPS, HORIZON = 2, 5, 23, 9
 BOX = (torch.tensor([-1.0, -1.0]), torch.tensor([1.0, 1.0]))
@@ -21,7 +22,7 @@ BOX = (torch.tensor([-1.0, -1.0]), torch.tensor([1.0, 1.0]))
 class Seeker(PPO):
     """Goes straight for the goals, so that episodes end early; member 1 does so half-heartedly."""
 
-    def act(self, obs, frames):
+    def act(self, obs):
         own = torch.stack([obs[..., i, 2 * i : 2 * i + 2] for i in range(obs.shape[-2])], -2)
         action = (-4 * own * torch.tensor([1.0, 0.5])[:, None, None, None]).clamp(-1, 1)
         return Decision(action, action, torch.zeros_like(action[..., 0]))
@@ -32,7 +33,7 @@ def rollout_of(make, horizon):
     group = task.groups[0]
     team = Team(group.name, len(group.agents), group.obs_dim, task.action_low, task.action_high)
     ours = learner("ippo", MEMBERS, team=team, make=make)
-    return Rollout(task, ENVS, range(MEMBERS), 0, torch.device("cpu")), ours
+    return Rollout(task, ENVS, range(MEMBERS), 0, Stage("eager")), ours
 
 
 def environment(state, m, e):
@@ -72,7 +73,7 @@ def test_batches_are_what_stepping_by_hand_gives(make, horizon):
     clock = torch.zeros(MEMBERS, ENVS, dtype=torch.int64)
     ends = []
     for _ in range(2):  # environments and clocks go on from one batch to the next
-        before, rng = rollout.state, copy.deepcopy(rollout.rng)
+        before, rng = copy.deepcopy(rollout.state), copy.deepcopy(rollout.rng)
         (batch,) = rollout.collect([ours], STEPS, 0)
         ends += by_hand(rollout, batch, before, rng, clock)
     by_itself = [end for *_, end in ends]
@@ -133,7 +134,8 @@ def test_exploration_noise_falls_from_batch_to_batch_as_torchrls():
     judge = AdditiveGaussianModule(None, sigma_init=0.3, sigma_end=0.05, annealing_num_steps=100)
     obs = torch.zeros(MEMBERS, 3000, 3, 4)
     for frames in (0, 40, 80, 120):
-        std = ours.act(obs, frames).action[..., 1].std().item()  # the wider side: hardly ever clamped
+        ours.begin_batch(frames)
+        std = ours.act(obs).action[..., 1].std().item()  # the wider side: hardly ever clamped
         assert std == pytest.approx(judge.sigma.item(), rel=0.03)
         judge.step(40)
 
@@ -142,10 +144,10 @@ def test_the_noise_is_the_same_throughout_a_batch():
     ours = population(algorithm="iddpg", noise=(0.8, 0.01), noise_frames=40)
     seen = []
     act = ours.learners[0].act
-    ours.learners[0].act = lambda obs, frames: (seen.append(frames), act(obs, frames))[1]
+    ours.learners[0].act = lambda obs: (seen.append(ours.learners[0].noise.item()), act(obs))[1]
     ours.iterate()
     ours.iterate()
-    assert seen == [0] * config().steps + [config().frames_per_batch] * config().steps
+    assert seen == pytest.approx([0.8] * config().steps + [0.01] * config().steps)
 
 
 @pytest.mark.parametrize("task", ["navigation", "vmas:balance"])

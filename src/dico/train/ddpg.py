@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from dico.train.learner import Decision
+from dico.train.learner import Decision, without_gradient
 from dico.train.offpolicy import OffPolicyLearner
 from dico.train.optimiser import follow_
 
@@ -19,30 +19,40 @@ class DDPG(OffPolicyLearner):
         self.critic = self._critic(self.team.obs_dim + len(self.team.low), (self.members,))
         self.critic_adam = self._adam(self.critic, self.config.lr)
         self.delayed = copy.deepcopy(self.critic).requires_grad_(requires_grad=False)
+        self.noise = torch.full((), self.config.noise[0], device=self.low.device)
+        self._loss = self.stage.function(self.loss)
 
-    def act(self, obs: Float[Tensor, "members envs n o"], frames: int) -> Decision:
-        """The policies' actions with noise, which falls linearly with the frames, from batch to batch."""
-        mean = self.policy(obs).clamp(self.low, self.high)
+    def begin_batch(self, frames: int) -> None:
+        """The noise falls linearly with the frames, from batch to batch."""
         first, last = self.config.noise
-        std = last + (first - last) * max(0.0, 1 - frames / self.config.noise_frames)
-        action = (mean + std * self.rng.normal(*mean.shape[1:])).clamp(self.low, self.high)
+        self.noise.fill_(last + (first - last) * max(0.0, 1 - frames / self.config.noise_frames))
+
+    def act(self, obs: Float[Tensor, "members envs n o"]) -> Decision:
+        """The policies' actions with noise."""
+        mean = self.policy(obs).clamp(self.low, self.high)
+        action = (mean + self.noise * self.rng.normal(*mean.shape[1:])).clamp(self.low, self.high)
         return Decision(action, action, torch.zeros_like(action[..., 0]))
 
     def update(self, obs: Tensor, next_obs: Tensor, action: Tensor, reward: Tensor, done: Tensor) -> None:
         """One step of critic and actor, then of the delayed critic."""
-        params, snd_hat = self.policy.forward_and_estimate(obs)
-        actor_loss = self.merged(self.actor_loss(obs, params), params)
-        critic_loss = self.critic_loss(obs, next_obs, action, reward, done)
-        self.descend(actor_loss, self.actor_adam)
-        self.descend(critic_loss, self.critic_adam)
+        loss, snd_hat = self._loss(obs, next_obs, action, reward, done)
+        self.descend(loss, self.actor_adam, self.critic_adam)
         follow_(self.delayed, self.critic, self.config.polyak)
         self.policy.commit_(snd_hat)
         self.step_action_loss(obs)
 
+    def loss(
+        self, obs: Tensor, next_obs: Tensor, action: Tensor, reward: Tensor, done: Tensor
+    ) -> tuple[Float[Tensor, " members"], Float[Tensor, " members"]]:
+        """The actor's and the critic's losses together, each with a gradient for its own parameters alone."""
+        params, snd_hat = self.policy.forward_and_estimate(obs)
+        actor_loss = self.merged(self.actor_loss(obs, params), params)
+        return actor_loss + self.critic_loss(obs, next_obs, action, reward, done), snd_hat
+
     def actor_loss(self, obs: Tensor, params: Tensor) -> Float[Tensor, " members"]:
         r""":math:`-E\,Q(s,\pi(s))` of each member."""
         action = params.clamp(self.low, self.high)
-        return -self.critic(torch.cat((obs, action), -1)).flatten(1).mean(1)
+        return -without_gradient(self.critic, torch.cat((obs, action), -1)).flatten(1).mean(1)
 
     def critic_loss(
         self, obs: Tensor, next_obs: Tensor, action: Tensor, reward: Tensor, done: Tensor

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import torch
 from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor, nn
+from torch.func import functional_call
 
 from dico.constraints import Constraint
 from dico.losses import action_space_loss
@@ -16,6 +17,7 @@ from dico.random import Random
 from dico.train.config import Config
 from dico.train.critics import CentralCritic, LocalCritic, initialise_
 from dico.train.optimiser import PopulationAdam, clip_per_member_
+from dico.train.staging import Stage
 
 MEASURED_FRAMES = 4096
 """SND, overflow and the like are measured on up to so many frames of each batch, evenly spaced."""
@@ -62,15 +64,10 @@ class Learner(ABC):
     """One group's policies, critics and optimisers, for all members."""
 
     def __init__(
-        self,
-        config: Config,
-        team: Team,
-        constraint: Constraint,
-        seeds: Sequence[int],
-        stream: int,
-        device: torch.device,
+        self, config: Config, team: Team, constraint: Constraint, seeds: Sequence[int], stream: int, stage: Stage
     ):
-        self.config, self.team = config, team
+        self.config, self.team, self.stage = config, team, stage
+        device = stage.device
         self.members = len(seeds)
         self.rng = Random(seeds, stream, device)
         self.policy = DiCo.mlp(
@@ -84,10 +81,24 @@ class Learner(ABC):
         self.high = torch.tensor(team.high, device=device)
         self.actor_adam = self._adam(self.policy, config.lr)
         self.action_adam = self._adam(self.policy, config.action_loss_lr)
+        self._own_overflow = stage.function(self.own_overflow)
+        if device.type != "cpu":  # whose compiler, in torch 2.13, fails on this one
+            self._clip_and_step = stage.function(self._clip_and_step)
 
     @abstractmethod
-    def act(self, obs: Float[Tensor, "members envs n o"], frames: int) -> Decision:
-        """Explore; ``frames`` were collected before this batch."""
+    def act(self, obs: Float[Tensor, "members envs n o"]) -> Decision:
+        """Explore."""
+
+    def begin_batch(self, frames: int) -> None:  # noqa: B027
+        """Prepare to explore; ``frames`` were collected before this batch."""
+
+    def empty_batch(self, steps: int, envs: int) -> Batch:
+        """Room for what the group will experience."""
+        n, o, a = self.team.n_agents, self.team.obs_dim, len(self.team.low)
+        size, device = (self.members, steps, envs), self.low.device
+        shapes = ((n, o), (n, o), (n, a), (n,), (n,), ())
+        values = [torch.zeros(*size, *shape, device=device) for shape in shapes]
+        return Batch(*values[:-1], done=values[-1].bool())  # pyright: ignore[reportCallIssue]
 
     @abstractmethod
     def learn(self, batch: Batch) -> None:
@@ -122,15 +133,29 @@ class Learner(ABC):
     def step_action_loss(self, obs: Float[Tensor, "members rows n o"]) -> None:
         """The original's way: after each step, one of its own on the same frames, which leaves the estimate alone."""
         if self.config.action_loss == "separate":
-            loss = self.config.action_loss_weight * self.overflow(self.policy(obs))
-            self.descend(loss, self.action_adam)
+            self.descend(self._own_overflow(obs), self.action_adam)
 
-    def descend(self, loss: Float[Tensor, " members"], optimiser: PopulationAdam) -> Float[Tensor, " members"]:
-        """One clipped step of each member on its own loss; returns the gradient norms."""
-        gradients = torch.autograd.grad(loss.sum(), optimiser.parameters)
-        norms = clip_per_member_(gradients, self.config.max_grad_norm)
+    def own_overflow(self, obs: Float[Tensor, "members rows n o"]) -> Float[Tensor, " members"]:
+        """Each member's weighted action-space loss at the kept estimate."""
+        return self.config.action_loss_weight * self.overflow(self.policy(obs))
+
+    def descend(self, loss: Float[Tensor, " members"], *optimisers: PopulationAdam) -> None:
+        """One step of each member on its own loss, its gradients clipped for each optimiser by themselves."""
+        parameters = [p for optimiser in optimisers for p in optimiser.parameters]
+        gradients = list(torch.autograd.grad(loss.sum(), parameters))
+        for optimiser in optimisers:
+            own, gradients = gradients[: len(optimiser.parameters)], gradients[len(optimiser.parameters) :]
+            self._clip_and_step(optimiser, own)
+
+    def _clip_and_step(self, optimiser: PopulationAdam, gradients: list[Tensor]) -> None:
+        clip_per_member_(gradients, self.config.max_grad_norm)
         optimiser.step(gradients)
-        return norms
+
+    def changed(self) -> list[Tensor]:
+        """Everything that an update writes and the next one reads."""
+        modules = [value for module in self.modules().values() for value in module.state_dict().values()]
+        optimisers = [value for optimiser in self.optimisers().values() for value in optimiser.tensors().values()]
+        return [*modules, *optimisers, *self.buffers().values()]
 
     @torch.no_grad()
     def measure(self, batch: Batch) -> dict[str, Float[Tensor, " members"]]:
@@ -167,3 +192,8 @@ def take(
     """
     members = torch.arange(values.shape[0], device=values.device)[:, None]
     return values[members, index]
+
+
+def without_gradient(module: nn.Module, x: Tensor) -> Tensor:
+    """A module's output with a gradient for its input, and none for its parameters."""
+    return functional_call(module, {name: p.detach() for name, p in module.named_parameters()}, (x,))

@@ -19,12 +19,13 @@ class OffPolicyLearner(Learner):
         size = (self.members, self.config.replay)
         self.kept = {name: torch.zeros(*size, *shape, device=self.low.device) for name, shape in shapes.items()}
         self.count = torch.zeros((), dtype=torch.int64, device=self.low.device)
+        self._sample_and_update = self.stage.procedure(lambda: self.update(*self.sample()), self.changed)
 
     def learn(self, batch: Batch) -> None:
         """Keep the batch, then update on random frames."""
         self.keep(batch)
         for _ in range(self.config.updates):
-            self.update(*self.sample())
+            self._sample_and_update()
 
     def keep(self, batch: Batch) -> None:
         """Write the batch over the oldest frames."""

@@ -5,7 +5,6 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from dico import tasks
@@ -18,6 +17,7 @@ from dico.train.learner import Learner, Team
 from dico.train.ppo import PPO
 from dico.train.rollout import Rollout
 from dico.train.sac import SAC
+from dico.train.staging import Stage
 
 LEARNERS: dict[str, type[Learner]] = {
     "ippo": PPO,
@@ -38,9 +38,14 @@ class Population:
     ['0', '0.3', '1', 'free']
     """
 
-    def __init__(self, config: Config, device: torch.device | str = "cpu", members: Sequence[int] | None = None):
+    def __init__(
+        self,
+        config: Config,
+        stage: Stage | None = None,
+        members: Sequence[int] | None = None,
+    ):
         self.config = config
-        self.device = torch.device(device)
+        self.stage = stage or Stage("eager")
         self.indices = list(range(len(config.members)) if members is None else members)
         """Which of the configuration's members these are."""
         self.members = [config.members[k] for k in self.indices]
@@ -48,7 +53,7 @@ class Population:
         self._check_groups()
         seeds = [seed for _, seed in self.members]
         self.learners = [self._learner(index, seeds) for index in range(len(self.task.groups))]
-        self.rollout = Rollout(self.task, config.envs, seeds, stream=0, device=self.device)
+        self.rollout = Rollout(self.task, config.envs, seeds, stream=0, stage=self.stage)
         self.iteration = 0
 
     @property
@@ -100,7 +105,7 @@ class Population:
         goals = [parse_constraint(text) if group.name in controlled else free() for text, _ in self.members]
         team = Team(group.name, len(group.agents), group.obs_dim, self.task.action_low, self.task.action_high)
         make = LEARNERS[self.config.algorithm]
-        return make(self.config, team, stack_constraints(goals), seeds, index + 1, self.device)
+        return make(self.config, team, stack_constraints(goals), seeds, index + 1, self.stage)
 
     def _rows(self, learner: Learner, values: dict[str, Tensor], seconds: float) -> list[dict[str, Any]]:
         columns = {name: value.tolist() for name, value in values.items()}

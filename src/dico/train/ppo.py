@@ -1,6 +1,8 @@
 """IPPO and MAPPO: proximal policy optimisation with a critic per agent, or one for the group."""
 
 import math
+from functools import partial
+from typing import cast
 
 import torch
 from jaxtyping import Bool, Float
@@ -21,8 +23,10 @@ class PPO(Learner):
         super().__init__(*args, **options)
         self.critic = self._critic(self.team.obs_dim, (self.members,))
         self.critic_adam = self._adam(self.critic, self.config.lr)
+        self.batch: Batch | None = None
+        self._loss = self.stage.function(self.loss)
 
-    def act(self, obs: Float[Tensor, "members envs n o"], frames: int) -> Decision:  # noqa: ARG002
+    def act(self, obs: Float[Tensor, "members envs n o"]) -> Decision:
         """Sample."""
         mean, std = self.policy(obs).chunk(2, -1)
         raw = mean + std * self.rng.normal(*mean.shape[1:])
@@ -30,15 +34,50 @@ class PPO(Learner):
 
     def learn(self, batch: Batch) -> None:
         """Several passes over the batch in minibatches."""
-        with torch.no_grad():
-            value, next_value = self.critic(batch.obs), self.critic(batch.next_obs)
-            done = batch.done[..., None]
-            advantage = gae(batch.reward, value, next_value, done, self.config.gamma, self.config.gae_lambda)
-        frames = [x.flatten(1, 2) for x in (batch.obs, batch.raw, batch.log_prob, advantage, advantage + value)]
+        if self.batch is not batch:
+            self._settle(batch)
+        self._estimate()
+        rows = self.order.shape[1]
+        size = min(self.config.minibatch, rows)
         for _ in range(self.config.epochs):
-            order = self.rng.permutation(frames[0].shape[1])
-            for index in order.split(self.config.minibatch, -1):
-                self.update(*(take(x, index) for x in frames))
+            self.order.copy_(self.rng.permutation(rows))
+            self.cursor.zero_()
+            for _ in range(rows // size):
+                self._whole()
+            if rows % size:
+                self._rest()
+
+    def _settle(self, batch: Batch) -> None:
+        """Take a batch's memory as that of all further ones."""
+        self.batch = batch
+        self.advantage, self.value_target = torch.zeros_like(batch.reward), torch.zeros_like(batch.reward)
+        rows, device = batch.done[0].numel(), batch.done.device
+        size = min(self.config.minibatch, rows)
+        self.order = torch.zeros(self.members, rows, dtype=torch.int64, device=device)
+        self.cursor = torch.zeros((), dtype=torch.int64, device=device)
+        self._estimate = self.stage.procedure(self._advantages, list)
+        self._whole = self.stage.procedure(partial(self._minibatch, size), self._touched)
+        self._rest = self.stage.procedure(partial(self._minibatch, rows % size), self._touched)
+
+    @torch.no_grad()
+    def _advantages(self) -> None:
+        batch = cast(Batch, self.batch)
+        value, next_value = self.critic(batch.obs), self.critic(batch.next_obs)
+        done = batch.done[..., None]
+        advantage = gae(batch.reward, value, next_value, done, self.config.gamma, self.config.gae_lambda)
+        self.advantage.copy_(advantage)
+        self.value_target.copy_(advantage + value)
+
+    def _minibatch(self, size: int) -> None:
+        batch = cast(Batch, self.batch)
+        rows = self.order.shape[1]
+        index = self.order.index_select(1, (self.cursor + torch.arange(size, device=self.cursor.device)) % rows)
+        frames = (batch.obs, batch.raw, batch.log_prob, self.advantage, self.value_target)
+        self.update(*(take(x.flatten(1, 2), index) for x in frames))
+        self.cursor += size
+
+    def _touched(self) -> list[Tensor]:
+        return [*self.changed(), self.cursor]
 
     def update(
         self,
@@ -49,13 +88,18 @@ class PPO(Learner):
         value_target: Float[Tensor, "members rows n"],
     ) -> None:
         """One step on a minibatch."""
-        params, snd_hat = self.policy.forward_and_estimate(obs)
-        actor_loss = self.merged(self.actor_loss(params, raw, log_prob, advantage), params)
-        critic_loss = self.critic_loss(obs, value_target)
-        self.descend(actor_loss, self.actor_adam)
-        self.descend(critic_loss, self.critic_adam)
+        loss, snd_hat = self._loss(obs, raw, log_prob, advantage, value_target)
+        self.descend(loss, self.actor_adam, self.critic_adam)
         self.policy.commit_(snd_hat)
         self.step_action_loss(obs)
+
+    def loss(
+        self, obs: Tensor, raw: Tensor, log_prob: Tensor, advantage: Tensor, value_target: Tensor
+    ) -> tuple[Float[Tensor, " members"], Float[Tensor, " members"]]:
+        """The actor's and the critic's losses together, which share no parameter; and the diversity estimate."""
+        params, snd_hat = self.policy.forward_and_estimate(obs)
+        actor_loss = self.merged(self.actor_loss(params, raw, log_prob, advantage), params)
+        return actor_loss + self.critic_loss(obs, value_target), snd_hat
 
     def actor_loss(self, params: Tensor, raw: Tensor, log_prob: Tensor, advantage: Tensor) -> Float[Tensor, " members"]:
         r""":math:`-E\min(r A, \mathrm{clip}(r, 1-\epsilon, 1+\epsilon) A)` of each member, r the probability ratio."""

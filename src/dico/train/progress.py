@@ -130,5 +130,5 @@ def _total(population: Population) -> int:
 
 def _title(population: Population, folder: Path) -> str:
     config = population.config
-    members = len(population.members)
-    return f"{config.task}, {config.algorithm}: {members} members on {population.device}, into {folder}"
+    members, stage = len(population.members), population.stage
+    return f"{config.task}, {config.algorithm}: {members} members on {stage.device} ({stage.name}), into {folder}"

@@ -2,12 +2,14 @@
 
 import copy
 import math
+from collections.abc import Callable
+from functools import partial
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from dico.train.learner import Decision
+from dico.train.learner import Decision, without_gradient
 from dico.train.offpolicy import OffPolicyLearner
 from dico.train.optimiser import PopulationAdam, follow_
 from dico.train.squashed import squash, squashed_log_prob
@@ -26,44 +28,57 @@ class SAC(OffPolicyLearner):
         self.delayed = copy.deepcopy(self.critic).requires_grad_(requires_grad=False)
         start = torch.full((self.members,), math.log(self.config.alpha), device=self.low.device)
         self.log_alpha = nn.Parameter(start)
+        self._loss = self.stage.function(self.loss)
         self.alpha_adam = PopulationAdam([self.log_alpha], self.config.lr, self.config.adam_eps)
         self.target_entropy = -float(actions)  # of each agent's policy: log-probabilities are each agent's own
 
-    def act(self, obs: Float[Tensor, "members envs n o"], frames: int) -> Decision:  # noqa: ARG002
+    def act(self, obs: Float[Tensor, "members envs n o"]) -> Decision:
         """Sample."""
-        action, log_prob = self.sample_action(self.policy(obs))
+        params = self.policy(obs)
+        action, log_prob = self.reparametrise(params, self.rng.normal(*self.mean(params).shape[1:]))
         return Decision(action, action, log_prob)
 
-    def sample_action(self, params: Float[Tensor, "members rows n d"]) -> tuple[Tensor, Tensor]:
-        """Actions in the box with a gradient, and their log-probabilities."""
-        mean, _ = params.chunk(2, -1)
-        return self.reparametrise(params, self.rng.normal(*mean.shape[1:]))
-
     def reparametrise(self, params: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
-        """The same for given standard-normal noise."""
+        """Actions in the box with a gradient, and their log-probabilities, for standard-normal noise."""
         mean, std = params.chunk(2, -1)
         raw = mean + std * noise
         return squash(raw, self.low, self.high), squashed_log_prob(raw, mean, std, self.low, self.high)
 
     def update(self, obs: Tensor, next_obs: Tensor, action: Tensor, reward: Tensor, done: Tensor) -> None:
         """One step of actor, critics and entropy weight, then of the delayed critics."""
-        params, snd_hat = self.policy.forward_and_estimate(obs)
-        new_action, log_prob = self.sample_action(params)
-        actor_loss = self.merged(self.actor_loss(obs, new_action, log_prob), params)
-        with torch.no_grad():
-            next_action, next_log_prob = self.sample_action(self.policy(next_obs))
-        critic_loss = self.critic_loss(obs, action, reward, done, next_obs, next_action, next_log_prob)
-        alpha_loss = self.alpha_loss(log_prob.detach())
-        self.descend(actor_loss, self.actor_adam)
-        self.descend(critic_loss, self.critic_adam)
-        self.descend(alpha_loss, self.alpha_adam)
+        noise, next_noise = (self.rng.normal(*action.shape[1:]) for _ in range(2))
+        loss, snd_hat = self._loss(obs, next_obs, action, reward, done, noise, next_noise)
+        self.descend(loss, self.actor_adam, self.critic_adam, self.alpha_adam)
         follow_(self.delayed, self.critic, self.config.polyak)
         self.policy.commit_(snd_hat)
         self.step_action_loss(obs)
 
+    def loss(
+        self,
+        obs: Tensor,
+        next_obs: Tensor,
+        action: Tensor,
+        reward: Tensor,
+        done: Tensor,
+        noise: Tensor,
+        next_noise: Tensor,
+    ) -> tuple[Float[Tensor, " members"], Float[Tensor, " members"]]:
+        """The losses of actor, critics and entropy weight together, each with a gradient for its own alone.
+
+        The noise of the actions now and next comes from outside: drawn in here, a compiled backward pass might draw
+        it again.
+        """
+        params, snd_hat = self.policy.forward_and_estimate(obs)
+        new_action, log_prob = self.reparametrise(params, noise)
+        actor_loss = self.merged(self.actor_loss(obs, new_action, log_prob), params)
+        with torch.no_grad():
+            next_action, next_log_prob = self.reparametrise(self.policy(next_obs), next_noise)
+        critic_loss = self.critic_loss(obs, action, reward, done, next_obs, next_action, next_log_prob)
+        return actor_loss + critic_loss + self.alpha_loss(log_prob.detach()), snd_hat
+
     def actor_loss(self, obs: Tensor, action: Tensor, log_prob: Tensor) -> Float[Tensor, " members"]:
         r""":math:`E[\alpha\log\pi(a|s)-\min_j Q_j(s,a)]` of each member."""
-        value = self._values(self.critic, obs, action).amin(1)
+        value = self._values(partial(without_gradient, self.critic), obs, action).amin(1)
         alpha = self.log_alpha.detach().exp()[:, None, None]
         return (alpha * log_prob - value).flatten(1).mean(1)
 
@@ -89,7 +104,9 @@ class SAC(OffPolicyLearner):
         r""":math:`-\log\alpha\,E[\log\pi(a|s)+\bar H]` of each member."""
         return -self.log_alpha * (log_prob + self.target_entropy).flatten(1).mean(1)
 
-    def _values(self, critic: nn.Module, obs: Tensor, action: Tensor) -> Float[Tensor, "members critics rows n"]:
+    def _values(
+        self, critic: Callable[[Tensor], Tensor], obs: Tensor, action: Tensor
+    ) -> Float[Tensor, "members critics rows n"]:
         x = torch.cat((obs, action), -1)
         return critic(x[:, None].expand(-1, CRITICS, *[-1] * (x.ndim - 1)))
 

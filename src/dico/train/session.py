@@ -21,6 +21,7 @@ from dico.runs import FORMAT, Run, RunError, load, plain, read_checkpoints, writ
 from dico.train.checkpoint import ReplayStore, check_space, metrics_before, restore, save
 from dico.train.config import Config
 from dico.train.population import Population
+from dico.train.staging import Stage
 
 ITERATIONS_BETWEEN_CHECKPOINTS = 10
 
@@ -55,20 +56,25 @@ def train(
     folder: str | Path | None = None,
     *,
     device: str = "auto",
+    stage: str = "auto",
+    precision: str = "tf32",
     observers: Sequence[Observer] = (),
     checkpoint_every: int = ITERATIONS_BETWEEN_CHECKPOINTS,
     replay_checkpoint: bool = True,
 ) -> Run:
-    """Train a population into a new run folder, by default one under ``runs`` named after task and time."""
+    """Train a population into a new run folder, by default one under ``runs`` named after task and time.
+
+    ``stage`` and ``precision`` are those of :class:`~dico.train.staging.Stage`.
+    """
     stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
     folder = Path(folder or Path("runs") / f"{config.task.replace(':', '-')}-{config.algorithm}-{stamp}")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise RunError(f"{folder} exists already: choose another folder, or `dico resume {folder}`")
-    population = Population(config, _device(device))
+    population = Population(config, Stage(stage, _device(device), precision))
     check_space(folder, population, _replay_store(population, folder, checkpoint_every, replay_checkpoint))
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        _describe(population, folder, checkpoint_every, replay_checkpoint)
+        _describe(population, folder, checkpoint_every, replay_checkpoint, stage)
     except OSError as error:
         raise RunError(f"{folder} cannot be written ({error}): choose another folder") from error
     return _iterate(population, folder, observers, checkpoint_every, replay_checkpoint)
@@ -84,7 +90,7 @@ def resume(
         changed = ", ".join(config.differs_from(saved))
         raise RunError(f"{folder} was trained with another configuration ({changed}): start a new run with this one")
     settings = json.loads((run.folder / "config.json").read_text())["session"]
-    population = Population(saved, _device(device))
+    population = Population(saved, Stage(settings["stage"], _device(device), settings["precision"]))
     return _iterate(
         population, run.folder, observers, settings["checkpoint_every"], settings["replay_checkpoint"], again=True
     )
@@ -169,13 +175,13 @@ def _stopping(say: Callable[[str], None]) -> Iterator[threading.Event]:
         signal.signal(signal.SIGINT, before)
 
 
-def _describe(population: Population, folder: Path, checkpoint_every: int, replay_checkpoint: bool) -> None:
+def _describe(population: Population, folder: Path, checkpoint_every: int, replay_checkpoint: bool, stage: str) -> None:
     groups = [
         {"name": learner.team.name, "n_agents": learner.team.n_agents, "obs_dim": learner.team.obs_dim,
          "low": learner.team.low, "high": learner.team.high, "kind": population.config.policy_kind}
         for learner in population.learners
     ]  # fmt: skip
-    write_json(folder / "machine.json", machine(population.device))
+    write_json(folder / "machine.json", machine(population.stage.device))
     write_json(
         folder / "config.json",
         {
@@ -183,7 +189,12 @@ def _describe(population: Population, folder: Path, checkpoint_every: int, repla
             "config": asdict(population.config),
             "members": population.members,
             "groups": groups,
-            "session": {"checkpoint_every": checkpoint_every, "replay_checkpoint": replay_checkpoint},
+            "session": {
+                "checkpoint_every": checkpoint_every,
+                "replay_checkpoint": replay_checkpoint,
+                "stage": stage,
+                "precision": population.stage.precision,
+            },
         },
     )
 

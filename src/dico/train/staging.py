@@ -1,0 +1,93 @@
+"""The same functions at three speeds: as they are, compiled, and replayed as CUDA graphs."""
+
+from collections.abc import Callable, Iterable
+from functools import wraps
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor
+
+from dico._checks import check_choice
+
+STAGES = ("eager", "compiled", "graphs")
+PRECISIONS = ("tf32", "bf16", "float32")
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class Stage:
+    """Where and how fast the functions of a training run.
+
+    ``name`` says how far to go: ``eager``; ``compiled``, which fuses operations; ``graphs``, which replays them
+    without Python too; ``auto`` is ``graphs`` on a CUDA device and ``eager`` elsewhere. ``precision`` is of matrix
+    products: ``tf32`` (on CUDA devices) and ``bf16`` round their inputs, ``float32`` does not.
+
+    >>> count = torch.zeros(())
+    >>> advance = Stage("eager").procedure(lambda: count.add_(1), lambda: [count])
+    >>> advance(); advance(); count
+    tensor(2.)
+    """
+
+    def __init__(self, name: str = "auto", device: torch.device | str = "cpu", precision: str = "tf32"):
+        check_choice("stage", name, ("auto", *STAGES))
+        self.precision = check_choice("precision", precision, PRECISIONS)
+        self.device = torch.device(device)
+        on_cuda = self.device.type == "cuda"
+        self.name = ("graphs" if on_cuda else "eager") if name == "auto" else name
+        if self.name == "graphs" and not on_cuda:
+            raise ValueError(
+                f"stage must be auto, eager or compiled on {self.device.type}, got 'graphs': it needs CUDA"
+            )
+        if on_cuda:
+            torch.backends.cuda.matmul.allow_tf32 = precision != "float32"
+
+    def function(self, function: Function) -> Function:
+        """A pure function of tensors, with the precision, and compiled if so wished."""
+        staged = self._rounded(function) if self.precision == "bf16" else function
+        return staged if self.name == "eager" else torch.compile(staged, dynamic=False)  # pyright: ignore
+
+    def procedure(self, procedure: Callable[[], Any], changed: Callable[[], Iterable[Tensor]]) -> Callable[[], Any]:
+        """Something that works in place on tensors that stay; ``changed`` are those it writes and reads again."""
+        return Captured(procedure, changed) if self.name == "graphs" else procedure
+
+    def _rounded(self, function: Function) -> Function:
+        @wraps(function)
+        def rounded(*arguments: Any) -> Any:
+            with torch.autocast(self.device.type, torch.bfloat16, cache_enabled=False):
+                return function(*arguments)
+
+        return rounded  # pyright: ignore
+
+
+class Captured:
+    """A procedure that becomes a CUDA graph when first called.
+
+    Warming up, which compiles and chooses kernels, runs it for real; what it changed is put back before it counts.
+    """
+
+    WARM_UPS = 3
+
+    def __init__(self, procedure: Callable[[], Any], changed: Callable[[], Iterable[Tensor]]):
+        self.procedure, self.changed = procedure, changed
+        self.graph: torch.cuda.CUDAGraph | None = None
+
+    def __call__(self) -> None:
+        if self.graph is None:
+            self.graph = self._capture()
+        self.graph.replay()
+
+    def _capture(self) -> torch.cuda.CUDAGraph:
+        tensors = list(self.changed())
+        before = [tensor.detach().clone() for tensor in tensors]
+        aside = torch.cuda.Stream()
+        aside.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(aside):
+            for _ in range(self.WARM_UPS):
+                self.procedure()
+        torch.cuda.current_stream().wait_stream(aside)
+        with torch.no_grad():
+            for tensor, value in zip(tensors, before, strict=True):
+                tensor.copy_(value)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            self.procedure()
+        return graph

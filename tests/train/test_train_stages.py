@@ -1,0 +1,46 @@
+"""All stages do the same: compiled and eager agree on the CPU; captured graphs too, where there is a CUDA device."""
+
+import pytest
+import torch
+from populations import config
+
+from dico.train.population import Population
+from dico.train.staging import Stage
+
+pytestmark = pytest.mark.unchecked
+STAGES = [("compiled", "cpu")] + [(name, "cuda") for name in ("compiled", "graphs") if torch.cuda.is_available()]
+
+
+@pytest.mark.parametrize(("stage", "device"), STAGES, ids=lambda value: value)
+@pytest.mark.parametrize("algorithm", ["ippo", "maddpg", "isac"])
+def test_stages_agree(algorithm, stage, device):
+    torch.compiler.reset()
+    settings = config(algorithm=algorithm)
+    eager = Population(settings, Stage("eager", device, "float32"))
+    fast = Population(settings, Stage(stage, device, "float32"))
+    for _ in range(2):
+        expected, rows = eager.iterate(), fast.iterate()
+        for row, other in zip(rows, expected, strict=True):
+            for name in ("reward", "snd", "snd_hat", "scale", "overflow"):
+                assert row[name] == pytest.approx(other[name], rel=1e-3, abs=1e-5), name
+    for name, value in fast.tensors().items():
+        torch.testing.assert_close(value, eager.tensors()[name], rtol=1e-3, atol=1e-4, msg=name)
+
+
+def test_bf16_rounds_and_trains():
+    exact, rounded = (Population(config(), Stage("eager", "cpu", p)).iterate() for p in ("float32", "bf16"))
+    assert exact[0]["snd"] != rounded[0]["snd"]
+    assert rounded[0]["reward"] == pytest.approx(exact[0]["reward"], abs=1e-2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("graph",), "did you mean 'graphs'"),
+        (("graphs", "cpu"), "got 'graphs': it needs CUDA"),
+        (("eager", "cpu", "tf16"), "precision must be one of 'tf32', 'bf16', 'float32', got 'tf16'"),
+    ],
+)
+def test_bad_input(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        Stage(*arguments)
