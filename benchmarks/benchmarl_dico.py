@@ -1,6 +1,7 @@
 """The DiCo model in BenchMARL, as a yardstick: the same networks and losses, and the original's passes over them."""
 
 import math
+import tempfile
 import time
 from dataclasses import dataclass
 from typing import Any
@@ -97,6 +98,7 @@ def iteration_seconds(config: Config) -> tuple[float, float]:
     task = VmasTask.NAVIGATION.get_from_yaml()
     task.config |= {"max_steps": 100, "n_agents": 2, "collisions": False, "observe_all_goals": True,
                     "agents_with_same_goal": 1, "split_goals": False, "shared_rew": False}  # fmt: skip
+    experiment.save_folder = tempfile.mkdtemp()
     clock = ActionLossAndClock()
     run = Experiment(
         task=task, algorithm_config=algorithm, model_config=DiCoModelConfig(0.5, config.hidden, config.tau),

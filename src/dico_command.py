@@ -2,13 +2,22 @@
 
 import os
 
-# Threads that wait should sleep, not spin: where another program has one of the cores, a spinning team waits for its
-# descheduled member at the end of every operation, and a training can become a hundred times slower.
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+# Threads that wait should soon sleep: where another program has one of the cores, a team that spins waits at the end of
+# every operation for its descheduled member, and a training can become a hundred times slower.
+os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 
 
 def main() -> int:
     """Run :func:`dico.cli.main`."""
-    from dico.cli import main
+    try:
+        from dico.cli import main
 
-    return main()
+        return main()
+    except KeyboardInterrupt:  # before the command itself takes care of it
+        return 130
+    except BrokenPipeError:  # the reader of a pipe has left
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 141
+    except ModuleNotFoundError as missing:
+        print(f'error: the command needs {missing.name}: pip install "dico-marl[train]"')  # noqa: T201
+        return 2

@@ -76,6 +76,19 @@ def test_a_vmas_scenario_trains_by_name(capsys, tmp_path):
     assert status == 0, err
 
 
+def test_the_preset_is_taken_however_it_is_written(capsys, tmp_path):
+    for number, words in enumerate((("--preset", "paper"), ("--preset=paper",))):
+        run = tmp_path / str(number)
+        assert dico(capsys, "train", "navigation", *words, *SMALL, "--frames", "40", "--run", run)[0] == 0
+        assert load(run).config["tau"] == 0.01
+
+
+def test_the_table_shows_the_controlled_metric(capsys, tmp_path):
+    _, out, _ = dico(capsys, "train", "navigation", *SMALL, "--metric", "hse", "--run", tmp_path / "run")
+    assert "desired HSE" in out
+    assert "measured HSE" in out
+
+
 def test_bound_and_tasks(capsys):
     status, out, _ = dico(capsys, "bound", "--agents", "4", "--low", "-1", "-1", "--high", "1", "1")
     assert status == 0
@@ -103,6 +116,12 @@ BAD = {
         "--kind",
         "shared_std",
     ): "kind must be auto, deterministic for iddpg, got 'shared_std'",
+    ("train", "--seeds", "1", "dispersion"): "the task comes first: dico train dispersion",
+    ("train", "--preset=papr"): "got 'papr'; did you mean 'paper'?",
+    ("train", "--snd", "0.3", "0.30"): "snd must hold each desired diversity once, got '0.30' again",
+    ("train", "--checkpoint-every", "0"): "checkpoint_every must be a positive integer, got 0",
+    ("train", "--stage", "graphs"): "got 'graphs': it needs CUDA",
+    ("train", "--device", "meta"): "device must be auto, cpu or an available accelerator, got 'meta'",
     ("train", "--tau", "2"): "tau must be a number in [0, 1], got 2",
     ("train", "--task-options", "n_agnts=3"): "did you mean 'n_agents'?",
     ("train", "--task-options", "n_agents=0"): "n_agents must be a whole number from 1 up, got 0",

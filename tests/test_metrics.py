@@ -143,6 +143,14 @@ def test_snd_first_and_second_derivatives_against_finite_differences(n):
     assert torch.autograd.gradgradcheck(snd, params)
 
 
+@pytest.mark.parametrize("n", [2, 3, 5])
+def test_snd_has_finite_second_derivatives_where_agents_coincide(n):
+    params = torch.zeros(2, n, 2, requires_grad=True)
+    (gradient,) = torch.autograd.grad(snd(params), params, create_graph=True)
+    (second,) = torch.autograd.grad(gradient.sum(), params)
+    assert second.isfinite().all()
+
+
 @pytest.mark.parametrize("name", METRICS)
 def test_finite_gradients_where_agents_coincide(name):
     params = torch.randn(4, 3, 2)

@@ -52,6 +52,11 @@ def test_policies_are_unscaled_until_the_first_estimate(constraint):
     assert policy.scale().item() == pytest.approx(1, abs=1e-6)
 
 
+def test_initial_desired_of_bounds_is_the_bound():
+    for text, start in ((">=0.4", 0.4), ("<=0.4", 0.4), ("0.2..0.4", 0.2), ("free", 1.0), ("0", 0.0)):
+        assert make(text, initial="desired").snd_hat.item() == pytest.approx(start)
+
+
 def test_only_commit_writes():
     policy = make()
     before = copy.deepcopy(policy.state_dict())
@@ -304,3 +309,43 @@ def test_mixed_precision_measures_in_full_precision():
         params, snd_hat = policy.forward_and_estimate(torch.randn(8, AGENTS, OBS))
     assert snd_hat.dtype == torch.float32
     assert params.isfinite().all()
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_rounded_networks_leave_the_control_in_full_precision(dtype):
+    policy = dico.DiCo.mlp(AGENTS, OBS, ACT, 0.3, hidden=(8,), low=[-1, -1], high=[1, 1], squash_shared=True).to(dtype)
+    obs = torch.randn(64, AGENTS, OBS, dtype=dtype)
+    for _ in range(3):
+        params, snd_hat = policy.forward_and_estimate(obs)
+        policy.commit_(snd_hat)
+    assert params.dtype == dtype
+    assert policy.snd_hat.dtype == torch.float32
+    assert policy.constraint.lo.item() == 0.3
+    assert dico.snd(policy.everyone(obs).float()).item() == pytest.approx(0.3, rel=0.02)
+
+
+def test_an_observation_that_is_not_finite_leaves_the_estimate_as_it_was():
+    policy = make(tau=0.5)
+    policy.commit_(policy.estimate(batch(8)))
+    before = policy.snd_hat.clone()
+    policy.commit_(policy.estimate(batch(8) * torch.nan))
+    assert torch.equal(policy.snd_hat, before)
+
+
+@pytest.mark.unchecked
+def test_numpy_is_understood():
+    import numpy as np
+
+    box = np.array([-1, -1], np.float32), np.array([1, 1], np.float32)
+    policy = dico.DiCo.mlp(np.int64(3), OBS, ACT, dico.equal(np.float32(0.5)), low=box[0], high=box[1])
+    assert policy.constraint.texts() == ["0.5"]
+    assert dico.max_snd(2, *box).value == pytest.approx(8**0.5)
+
+
+def test_survives_copying_and_pickling(tmp_path):
+    policy = make()
+    policy.commit_(policy.estimate(batch(8)))
+    torch.save(policy, tmp_path / "policy.pt")
+    again = torch.load(tmp_path / "policy.pt", weights_only=False)
+    for other in (again, copy.deepcopy(policy)):
+        assert torch.equal(other(batch(4)), policy(batch(4)))

@@ -20,7 +20,7 @@ def python(*arguments, **options):
 
 
 def test_the_method_imports_with_torch_alone():
-    banned = ["benchmarl", "torchrl", "tensordict", "vmas", "matplotlib", "tyro", "rich", "safetensors"]
+    banned = ["benchmarl", "torchrl", "tensordict", "vmas", "matplotlib", "numpy", "tyro", "rich", "safetensors"]
     python("-c", f"import sys; sys.modules.update(dict.fromkeys({banned})); import dico")
 
 

@@ -67,6 +67,14 @@ def test_thm_general_metric(seed, n, kind, name, members, desired):
     close(dico.METRICS[name].fn(committed(policy, obs)), torch.full(members, desired, dtype=torch.float64))
 
 
+@given(seeds, agents, kinds, st.sampled_from(list(dico.METRICS)), st.sampled_from([">=0.4", "<=0.4", "0.2..0.4"]))
+def test_thm_general_metric_for_bounds(seed, n, kind, name, text):
+    policy, obs = team(seed, n, kind, text, metric=name)
+    bound = policy.constraint
+    before = policy.estimate(obs).clamp(bound.lo, bound.hi)
+    close(dico.METRICS[name].fn(committed(policy, obs)), before)
+
+
 @given(seeds, agents, diversities, st.floats(0.5, 3))
 def test_thm_general_metric_of_any_degree(seed, n, desired, degree):
     metric = dico.Metric(lambda params: dico.snd(params) ** degree, degree)

@@ -1,5 +1,6 @@
 """Diversity control for multi-agent reinforcement learning."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from dico.bounds import MaxSND, max_snd
@@ -19,23 +20,20 @@ from dico.nets import PerAgent
 from dico.policy import DiCo
 
 if TYPE_CHECKING:
-    from dico import train
-    from dico.runs import load
+    from dico import train as train
+    from dico.runs import load as load
 
 __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> object:
     """`dico.train` and `dico.load` need more than torch, so they are imported when first used."""
-    if name == "train":
-        from importlib import import_module
-
-        return import_module("dico.train")
-    if name == "load":
-        from dico.runs import load
-
-        return load
-    raise AttributeError(f"module 'dico' has no attribute {name!r}")
+    if name not in ("train", "load"):
+        raise AttributeError(f"module 'dico' has no attribute {name!r}")
+    try:
+        return import_module("dico.train") if name == "train" else import_module("dico.runs").load
+    except ModuleNotFoundError as missing:
+        raise ImportError(f'dico.{name} needs {missing.name}: pip install "dico-marl[train]"') from missing
 
 
 __all__ = [
@@ -51,12 +49,10 @@ __all__ = [
     "between",
     "equal",
     "free",
-    "load",
     "max_snd",
     "pairwise_w2",
     "parse_constraint",
     "snd",
     "snd_at",
     "stack_constraints",
-    "train",
 ]

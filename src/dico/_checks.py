@@ -1,12 +1,14 @@
 """Bad input is told by name, value and what is allowed.
 
-Numbers are checked as Python numbers: a policy can then be built where tensors hold no data (FakeTensorMode, meta).
+Python numbers are checked as such, without a tensor in between: a policy can then be built from them where tensors
+hold no data (FakeTensorMode).
 """
 
 import math
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
-from typing import TypeVar
+from numbers import Integral, Real
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -18,15 +20,19 @@ Vector = Sequence[float] | Tensor
 Choice = TypeVar("Choice", bound=str)
 
 
-def numbers(value: Value) -> list[float]:
-    """All numbers in ``value``.
+def numbers(name: str, value: Any) -> list[float]:
+    """All numbers in ``value``: a number, a tensor, an array, or sequences of these.
 
-    >>> numbers(0.5), numbers([0.1, 0.2])
+    >>> numbers("x", 0.5), numbers("x", [0.1, [0.2]])
     ([0.5], [0.1, 0.2])
     """
-    if isinstance(value, Tensor):
-        return value.flatten().tolist()
-    return [float(value)] if isinstance(value, int | float) else [x for item in value for x in numbers(item)]
+    if isinstance(value, Real):
+        return [float(value)]
+    if hasattr(value, "tolist"):
+        return numbers(name, value.tolist())
+    if isinstance(value, Sequence) and not isinstance(value, str) and len(value):
+        return [x for item in value for x in numbers(name, item)]
+    raise ValueError(f"{name} must be a number, or a sequence or tensor of numbers, got {value!r}")
 
 
 def check_choice(name: str, value: Choice, allowed: Iterable[str]) -> Choice:
@@ -41,19 +47,19 @@ def check_choice(name: str, value: Choice, allowed: Iterable[str]) -> Choice:
 
 def check_positive(name: str, value: int) -> None:
     """``value`` must be a whole number above 0."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
         raise ValueError(f"{name} must be a positive integer, got {value!r}")
 
 
 def check_diversity(name: str, value: Value) -> None:
     """Diversities are finite and at least 0."""
-    if not all(0 <= x < math.inf for x in numbers(value)):
+    if not all(0 <= x < math.inf for x in numbers(name, value)):
         raise ValueError(f"{name} must be a diversity, finite and at least 0, got {plain(value)}")
 
 
 def check_tau(tau: Value) -> None:
     """Soft-update weights in [0, 1]."""
-    if not all(0 <= x <= 1 for x in numbers(tau)):
+    if not all(0 <= x <= 1 for x in numbers("tau", tau)):
         raise ValueError(f"tau must be in [0, 1], got {plain(tau)}")
 
 
@@ -65,8 +71,8 @@ def check_members(name: str, value: Tensor, members: tuple[int, ...]) -> None:
 
 def check_box(low: Vector, high: Vector) -> tuple[list[float], list[float]]:
     """The two corners of an action box."""
-    corners = numbers(low), numbers(high)
-    if not corners[0] or len(corners[0]) != len(corners[1]):
+    corners = numbers("low", low), numbers("high", high)
+    if len(corners[0]) != len(corners[1]):
         raise ValueError(f"low and high must hold as many numbers as each other, got {plain(low)} and {plain(high)}")
     if not all(-math.inf < a < b < math.inf for a, b in zip(*corners, strict=True)):
         raise ValueError(f"low must be below high, both finite, got low={plain(low)} and high={plain(high)}")
@@ -75,9 +81,22 @@ def check_box(low: Vector, high: Vector) -> tuple[list[float], list[float]]:
 
 def plain(value: Value) -> object:
     """``value`` for an error message."""
-    return value.tolist() if isinstance(value, Tensor) else value
+    return value.tolist() if hasattr(value, "tolist") else value  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def float64(value: Value) -> Tensor:
     """Exact as a Python number is."""
     return torch.as_tensor(value, dtype=torch.float64)
+
+
+class Precise(torch.nn.Module):
+    """A module whose own buffers stay at least in single precision, however its networks are rounded."""
+
+    def _apply(self, fn: Any, recurse: bool = True) -> "Precise":
+        before = dict(self._buffers)
+        super()._apply(fn, recurse)
+        for name, old in before.items():
+            new = self._buffers[name]
+            if old is not None and new is not None and new.is_floating_point() and new.itemsize < 4:
+                self._buffers[name] = old.to(new.device)
+        return self

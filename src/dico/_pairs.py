@@ -20,6 +20,29 @@ def agents_first(params: Float[Tensor, "*batch n d"]) -> Float[Tensor, "d n *bat
     return params.movedim((-1, -2), (0, 1))
 
 
+def length(difference: Tensor, dim: int) -> Tensor:
+    """Euclidean length; its first and second derivatives are 0 where it is 0, and not NaN."""
+    square = difference.square().sum(dim=dim)
+    apart = square > 0
+    return torch.where(apart, torch.where(apart, square, 1).sqrt(), 0)
+
+
+def mean_distances(params: Float[Tensor, "*batch obs n d"]) -> Float[Tensor, "*batch n n"]:
+    """The symmetric matrix of Euclidean distances, averaged over observations.
+
+    >>> mean_distances(torch.tensor([[[0.0], [1.0], [3.0]]]))
+    tensor([[0., 1., 3.],
+            [1., 0., 2.],
+            [3., 2., 0.]])
+    """
+    n = params.shape[-2]
+    upper = params.new_zeros((*params.shape[:-3], n, n))
+    for near, far, shift in _shifted(params):
+        i = torch.arange(near.shape[1], device=params.device)
+        upper[..., i, (i + shift) % n] = length(near - far, dim=0).mean(-1).movedim(0, -1)
+    return upper + upper.mT
+
+
 def pair_distances(
     params: Float[Tensor, "*batch n d"], i: Int[Tensor, " pairs"], j: Int[Tensor, " pairs"]
 ) -> Float[Tensor, "pairs *batch"]:
@@ -29,9 +52,7 @@ def pair_distances(
     tensor([3., 2.])
     """
     team = agents_first(params).contiguous()
-    square = (team[:, i] - team[:, j]).square().sum(dim=0)
-    apart = square > 0
-    return torch.where(apart, torch.where(apart, square, 1).sqrt(), 0)
+    return length(team[:, i] - team[:, j], dim=0)
 
 
 def pair_distance_sum(params: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch"]:
@@ -42,7 +63,7 @@ def pair_distance_sum(params: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*ba
     """
     *batch, n, d = params.shape
     if n == 2:
-        return torch.linalg.vector_norm(params[..., 0, :] - params[..., 1, :], dim=-1)
+        return length(params[..., 0, :] - params[..., 1, :], dim=-1)
     rows = params.reshape(-1, n, d)
     most = CACHE if params.device.type == "cpu" else rows.numel()
     size = max(min(rows.numel() // CHUNKS, most), FEWEST)

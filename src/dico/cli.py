@@ -1,6 +1,8 @@
 """The commands, thin: each one calls what Python users call."""
 
 import sys
+import warnings
+from argparse import ArgumentParser
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +15,7 @@ from tyro.conf import OmitArgPrefixes, Positional
 from dico._checks import check_choice, check_positive
 from dico.bounds import max_snd
 from dico.experiments import preset
-from dico.runs import Run, load
+from dico.runs import Run, RunError, load
 from dico.tasks import TASKS
 from dico.train.config import Config
 from dico.train.evaluate import evaluate
@@ -55,6 +57,10 @@ class Resume:
     """The run folder."""
     device: str = "auto"
     """auto, cpu or cuda."""
+    tensorboard: bool = False
+    """Log to RUN/tensorboard too."""
+    wandb: bool = False
+    """Log to Weights & Biases too."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +104,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if arguments in ([], ["-h"], ["--help"]):
         _help(console)
         return 0
+    warnings.showwarning = lambda message, *_, **__: errors.print(f"warning: {message}", markup=False, highlight=False)
     try:
         return _run(_parse(arguments), console)
     except Interrupted as stopped:
@@ -108,7 +115,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         errors.print(error, markup=False, highlight=False, soft_wrap=True)
         return 2
     except KeyboardInterrupt:
-        errors.print("stopped at once; the last checkpoint is intact", highlight=False)
         return 130
 
 
@@ -118,7 +124,12 @@ def _parse(arguments: list[str]) -> object:
     if check_choice("command", name, COMMANDS) != "train":
         return tyro.cli(COMMANDS[name], args=rest, prog=f"dico {name}")
     task = rest[0] if rest and not rest[0].startswith("-") else "navigation"
-    source = rest[rest.index("--preset") + 1] if "--preset" in rest[:-1] else "quick"
+    misplaced = [word for word in rest[1:] if word in TASKS or word.startswith("vmas:")]
+    if misplaced:
+        raise ValueError(f"the task comes first: dico train {misplaced[0]} --option ...")
+    finder = ArgumentParser(add_help=False, allow_abbrev=False)
+    finder.add_argument("--preset", default="quick")
+    source = finder.parse_known_args(rest)[0].preset
     default = Train(settings=preset(source, task), preset=source)
     return tyro.cli(Train, args=rest, default=default, prog="dico train")
 
@@ -126,16 +137,14 @@ def _parse(arguments: list[str]) -> object:
 def _run(command: object, console: Console) -> int:
     match command:
         case Train():
-            observers: list[Observer] = [make_progress(console)]
-            observers += [logger() for logger in (TensorBoard, WandB) if getattr(command, logger.__name__.lower())]
             run = train(
                 command.settings, command.run, device=command.device, stage=command.stage, precision=command.precision,
-                observers=observers, checkpoint_every=command.checkpoint_every,
+                observers=_observers(command, console), checkpoint_every=command.checkpoint_every,
                 replay_checkpoint=command.replay_checkpoint,
             )  # fmt: skip
             _conclude(run, console)
         case Resume():
-            _conclude(resume(command.run, device=command.device, observers=[make_progress(console)]), console)
+            _conclude(resume(command.run, device=command.device, observers=_observers(command, console)), console)
         case Eval():
             check_positive("episodes", command.episodes)
             rows = evaluate(
@@ -156,8 +165,19 @@ def _run(command: object, console: Console) -> int:
     return 0
 
 
+def _observers(command: Train | Resume, console: Console) -> list[Observer]:
+    observers: list[Observer] = [make_progress(console)]
+    if command.tensorboard:
+        observers.append(TensorBoard())
+    if command.wandb:
+        observers.append(WandB())
+    return observers
+
+
 def _conclude(run: Run, console: Console) -> None:
     rows = run.rows()
+    if not rows:
+        raise RunError(f"{run.folder / 'metrics.jsonl'} is missing or empty, though the run is finished")
     console.print(
         summary([row for row in rows if row["iteration"] == rows[-1]["iteration"]], "last batch of each member")
     )

@@ -5,14 +5,14 @@ from collections.abc import Callable, Sequence
 
 import torch
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Tensor
 
-from dico._checks import Value, check_diversity, float64, numbers, plain
+from dico._checks import Precise, Value, check_diversity, float64, numbers, plain
 
 FORMS = "'0.3', '>=0.3', '<=0.5', '0.2..0.5' or 'free'"
 
 
-class Constraint(nn.Module):
+class Constraint(Precise):
     r""":math:`g(x)=\mathrm{clamp}(x, lo, hi)`, with ``lo`` and ``hi`` as buffers of any broadcastable shape.
 
     Equal, bounded and free members live in one batch because each is only a pair of numbers. They are kept in float64
@@ -28,14 +28,24 @@ class Constraint(nn.Module):
 
     def __init__(self, lo: Value, hi: Value):
         super().__init__()
+        check_diversity("lo", lo)
+        if not all(x >= 0 for x in numbers("hi", hi)):
+            raise ValueError(f"hi must be at least 0, got {plain(hi)}")
         try:
             bounds = torch.broadcast_tensors(float64(lo), float64(hi))
         except RuntimeError:
             raise ValueError(f"lo and hi must hold as many members, got lo={plain(lo)} and hi={plain(hi)}") from None
-        self.least = max(numbers(lo))
+        both_numbers = isinstance(lo, int | float) and isinstance(hi, int | float)
+        if lo > hi if both_numbers else (bounds[0] > bounds[1]).any():  # pyright: ignore[reportOperatorIssue]
+            raise ValueError(f"lo must not exceed hi, got lo={plain(lo)} and hi={plain(hi)}")
+        self.least = max(numbers("lo", lo))
         """The largest lower bound among the members, when made."""
         self.register_buffer("lo", bounds[0].clone())
         self.register_buffer("hi", bounds[1].clone())
+
+    def start(self) -> Float[Tensor, "*members"]:
+        """A diversity that is left as it is: the lower bound, or else the upper one, or else 1."""
+        return torch.where(self.lo > 0, self.lo, torch.where(self.hi.isfinite(), self.hi, 1.0))
 
     def forward(self, x: Float[Tensor, "*batch"]) -> Float[Tensor, "*broadcast"]:
         """Desired diversity for measured ``x``; at a bound the bound wins, so ``equal`` has no slope anywhere."""
@@ -94,16 +104,8 @@ def between(lo: Value, hi: Value) -> Constraint:
     >>> between(0.2, 0.5)(torch.tensor([0.1, 0.3, 2.0]))
     tensor([0.2000, 0.3000, 0.5000])
     """
-    check_diversity("lo", lo)
     check_diversity("hi", hi)
-    constraint = Constraint(lo, hi)
-    if isinstance(lo, int | float) and isinstance(hi, int | float):
-        crossed = lo > hi
-    else:
-        crossed = (constraint.lo > constraint.hi).any()
-    if crossed:
-        raise ValueError(f"lo must not exceed hi, got lo={plain(lo)} and hi={plain(hi)}")
-    return constraint
+    return Constraint(lo, hi)
 
 
 def free() -> Constraint:
@@ -123,6 +125,8 @@ def stack_constraints(constraints: Sequence[Constraint]) -> Constraint:
     """
     if not constraints:
         raise ValueError("constraints must hold at least one constraint, got an empty sequence")
+    if any(not isinstance(c, Constraint) or c.lo.ndim for c in constraints):
+        raise ValueError(f"constraints must be of one member each, got {list(constraints)}")
     return Constraint(torch.stack([c.lo for c in constraints]), torch.stack([c.hi for c in constraints]))
 
 
@@ -132,6 +136,8 @@ def parse_constraint(text: str) -> Constraint:
     >>> parse_constraint("0.2..0.5").texts()
     ['0.2..0.5']
     """
+    if not isinstance(text, str):
+        raise ValueError(f"text must be a constraint such as {FORMS}, got {text!r}")
     number = r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)\s*"
     text = text.strip().lower()
     if text == "free":
@@ -157,7 +163,12 @@ def as_goal(constraint: Goal | str | float) -> Goal:
 
 def _text(lo: float, hi: float) -> str:
     if lo == hi:
-        return f"{lo:g}"
+        return _digits(lo)
     if hi == torch.inf:
-        return "free" if lo == 0 else f">={lo:g}"
-    return f"<={hi:g}" if lo == 0 else f"{lo:g}..{hi:g}"
+        return "free" if lo == 0 else f">={_digits(lo)}"
+    return f"<={_digits(hi)}" if lo == 0 else f"{_digits(lo)}..{_digits(hi)}"
+
+
+def _digits(x: float) -> str:
+    """As many digits as tell the number apart from all others."""
+    return repr(x).removesuffix(".0")

@@ -11,16 +11,16 @@ _PPO = {"algorithm": "ippo", "envs": 600, "frames_per_batch": 60_000}
 _DDPG = {"envs": 60, "frames_per_batch": 6_000}
 
 PAPER: dict[str, dict[str, Any]] = {
-    "navigation": {**_PPO, "frames": 10_000_000, "seeds": 4, "snd": ("0", "0.1", "0.3", "0.4", "0.5", "1", "free")},
-    "same-goal": {**_PPO, "frames": 10_000_000, "seeds": 4, "snd": ("0", "0.1", "0.3", "0.4", "0.5", "1", "free")},
-    "dispersion": {**_DDPG, "algorithm": "maddpg", "frames": 10_000_000, "seeds": 4, "snd": ("0", "free", "6")},
-    "sampling": {**_DDPG, "algorithm": "iddpg", "frames": 5_000_000, "seeds": 3, "snd": ("0", "free", "5")},
+    "navigation": {**_PPO, "frames": 10_000_000, "seeds": 4},
+    "same-goal": {**_PPO, "frames": 10_000_000, "seeds": 4},
+    "dispersion": {**_DDPG, "algorithm": "maddpg", "frames": 10_000_000, "seeds": 4},
+    "sampling": {**_DDPG, "algorithm": "iddpg", "frames": 5_000_000, "seeds": 3},
     "tag": {
-        **_PPO, "frames": 12_000_000, "seeds": 5, "snd": ("0", "0.3", "0.6", "free"), "freeze": ("agent=3000000",),
+        **_PPO, "frames": 12_000_000, "seeds": 5, "freeze": ("agent=3000000",),
     },
     "reverse-transport": {
         "algorithm": "iddpg", "envs": 30, "frames_per_batch": 6_000, "frames": 8_000_000, "seeds": 3,
-        "snd": ("0", "0.1", "1.2", "free"), "initial": "desired", "squash_shared": False,
+        "initial": "desired", "squash_shared": False,
     },
 }  # fmt: skip
 """The settings of each of the paper's experiments, beyond the defaults of :class:`~dico.train.config.Config`."""
@@ -47,9 +47,10 @@ def preset(name: str, task: str = "navigation", **changes: Any) -> Config:
     if not task.startswith("vmas:"):
         check_choice("task", task, TASKS)
     settings = dict(paper) if name == "paper" else {"algorithm": paper["algorithm"], **QUICK}
+    if name == "paper" and task in TASKS:
+        settings["snd"] = TASKS[task].snd_levels
     if name == "quick" and task in TASKS:  # whole horizons, or all environments would be in one phase of their episodes
         settings["envs"] = QUICK["frames_per_batch"] // TASKS[task]().horizon
     if name == "quick" and "freeze" in paper:
-        frames = (changes.get("frames") or QUICK["frames"]) // 4
-        settings["freeze"] = tuple(f"{text.partition('=')[0]}={frames}" for text in paper["freeze"])
+        settings["freeze"] = tuple(f"{text.partition('=')[0]}=0.25" for text in paper["freeze"])
     return Config(task=task, **(settings | changes))

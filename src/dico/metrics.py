@@ -14,7 +14,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from dico._checks import check_choice, check_positive
-from dico._pairs import pair_distance_sum, pair_distances
+from dico._pairs import mean_distances, pair_distance_sum, pair_distances
 
 MAX_CLIQUE_AGENTS = 14
 """Overlapping clusters are found among all 2^n subsets of agents; beyond this many agents that is too many."""
@@ -57,9 +57,9 @@ def snd(
 ) -> Float[Tensor, "*batch"]:
     r"""System Neural Diversity (eq:snd): :math:`\frac{2}{n(n-1)|O|}\sum_{i<j}\sum_{o\in O}W_2(\pi_i(o),\pi_j(o))`.
 
-    ``pairs=k`` averages over ``k`` random agent pairs and ``observations=m`` over ``m`` random observations, both drawn
-    uniformly with replacement and shared by the whole batch: unbiased, at a cost linear in ``k`` and ``m`` whatever
-    the size of the team.
+    ``pairs=k`` averages over ``k`` random agent pairs and ``observations=m`` over ``m`` random observations, shared by
+    the whole batch. Each is drawn uniformly, with replacement (the pairs' first agents take turns): unbiased, at a cost
+    linear in ``k`` and ``m`` whatever the size of the team.
 
     >>> team = torch.tensor([[[0.0], [1.0], [3.0]], [[2.0], [2.0], [2.0]]])
     >>> snd(team)
@@ -89,11 +89,7 @@ def behavioural_distances(params: Float[Tensor, "*batch obs n d"]) -> Float[Tens
             [3., 2., 0.]])
     """
     _check(params, "(..., obs, n, d)")
-    n = params.shape[-2]
-    i, j = torch.triu_indices(n, n, 1, device=params.device)
-    upper = params.new_zeros((*params.shape[:-3], n, n))
-    upper[..., i, j] = pairwise_w2(params).mean(-2)
-    return upper + upper.mT
+    return mean_distances(params)
 
 
 def max_distance(params: Float[Tensor, "*batch obs n d"]) -> Float[Tensor, "*batch"]:
@@ -188,6 +184,10 @@ class Metric:
 
     fn: Callable[[Tensor], Tensor]
     degree: float = 1.0
+
+    def __post_init__(self):
+        if not 0 < self.degree < math.inf:
+            raise ValueError(f"degree must be a finite number above 0, got {self.degree}")
 
 
 METRICS: dict[str, Metric] = {

@@ -9,6 +9,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from dico._checks import (
+    Precise,
     Value,
     Vector,
     check_box,
@@ -39,7 +40,7 @@ class Estimated(NamedTuple):
     """The estimate the outputs were scaled with: ``(*members)``; hand it to :meth:`DiCo.commit_`."""
 
 
-class DiCo(nn.Module):
+class DiCo(Precise):
     r"""A team's policies, scaled to a desired diversity (eq:scaled_policies).
 
     .. math:: \pi_i(o) = \pi_h(o) + \big(g(\widehat{\mathrm{SND}})/\widehat{\mathrm{SND}}\big)^{1/p}\,\pi_{h,i}(o)
@@ -63,9 +64,11 @@ class DiCo(nn.Module):
         squash_shared: bring the shared mean into the box by a tanh.
         gradient: how it flows through the estimate. ``soft``: through the new batch's share tau, as in the original;
             ``detached``: not at all; ``straight_through``: in full, the value being the soft one.
-        initial: the first estimate comes from the first ``batch``, or is the ``desired`` value (alg:cbd).
+        initial: the first estimate comes from the first ``batch``, or is the ``desired`` value (alg:cbd): the lower
+            bound, else the upper one, else 1, as for ``free`` and for a callable g.
         metric: a name in ``dico.METRICS``, or a ``Metric``; its degree p is taken into account.
-        members: leading dimensions of the networks' parameters; a population of policies in one module.
+        members: leading dimensions of the networks' parameters; a population of policies in one module. A state dict
+            holds the constraint and the estimate too, and loading one replaces them.
         n_agents: only for a ``deviations`` module that does not say.
 
     >>> policy = DiCo.mlp(n_agents=3, obs_dim=4, act_dim=2, constraint=0.5, tau=1.0)
@@ -122,9 +125,9 @@ class DiCo(nn.Module):
         check_tau(tau)
         self.register_buffer("tau", float64(tau).clone())
         check_members("tau", self.tau, self.members)
-        # A fixed point of g, so that the policies are unscaled until the first estimate.
-        start = self.constraint(torch.ones(self.members)).expand(self.members).clone()
-        self.register_buffer("snd_hat", start.to(torch.get_default_dtype()))
+        # Our constraints leave their start as it is: the policies are unscaled until the first estimate.
+        start = self.constraint.start() if isinstance(self.constraint, Constraint) else torch.ones(())
+        self.register_buffer("snd_hat", start.expand(self.members).to(torch.get_default_dtype()).clone())
         seen = check_choice("initial", initial, INITIALS) == "desired"
         self.register_buffer("has_estimate", torch.full(self.members, seen))
         if low is not None and high is not None:
@@ -156,6 +159,11 @@ class DiCo(nn.Module):
         """
         for name, size in (("n_agents", n_agents), ("obs_dim", obs_dim), ("act_dim", act_dim)):
             check_positive(name, size)
+        for name, sizes in (("hidden", hidden), ("members", members)):
+            if not isinstance(sizes, Sequence):
+                raise ValueError(f"{name} must be a sequence of positive integers, got {sizes!r}")
+            for size in sizes:
+                check_positive(f"each of {name}", size)
         if low is not None and high is not None and len(check_box(low, high)[0]) != act_dim:
             raise ValueError(f"low and high must hold act_dim={act_dim} numbers each, got low={low} and high={high}")
         widths = KINDS[check_choice("kind", kind, KINDS)]
@@ -211,15 +219,19 @@ class DiCo(nn.Module):
     def commit_(self, snd_hat: Float[Tensor, "..."]) -> None:
         """Keep ``snd_hat`` as the estimate from now on: the only method that writes."""
         with torch.no_grad():
-            self.snd_hat.copy_(snd_hat)
-            self.has_estimate.fill_(True)
+            check_members("snd_hat", snd_hat, self.members)
+            measured = snd_hat.isfinite()  # an observation that is not finite leaves the estimate as it was
+            self.snd_hat.copy_(torch.where(measured, snd_hat, self.snd_hat))
+            self.has_estimate.logical_or_(measured)
 
     def scale(self, snd_hat: Float[Tensor, "..."] | None = None) -> Float[Tensor, "..."]:
         r"""The factor on the deviations, :math:`(g(\widehat{\mathrm{SND}})/\widehat{\mathrm{SND}})^{1/p}`.
 
         It is 1 for a lone agent, who has no diversity to scale.
         """
-        x = (self.snd_hat if snd_hat is None else snd_hat).clamp_min(SMALLEST)
+        x = self.snd_hat if snd_hat is None else snd_hat
+        check_members("snd_hat", x, self.members)
+        x = x.clamp_min(SMALLEST)
         if self.n_agents == 1:
             return torch.ones_like(x)
         ratio = self.constraint(x) / x
@@ -229,7 +241,7 @@ class DiCo(nn.Module):
         params = self.kind.homogeneous(self.shared(obs))
         if not self.squash_shared:
             return params
-        low, high = cast(Tensor, self.low), cast(Tensor, self.high)
+        low, high = cast(Tensor, self.low).to(params.dtype), cast(Tensor, self.high).to(params.dtype)
         mean, rest = params.tensor_split([low.shape[-1]], -1)
         return torch.cat((low + (high - low) * (mean.tanh() + 1) / 2, rest), -1)
 
@@ -264,12 +276,14 @@ class DiCo(nn.Module):
 
     def _check_obs(self, obs: Tensor, *, per_agent: bool = False) -> None:
         rows = (self.n_agents,) if per_agent else ()
-        features = getattr(self.deviations, "inputs", obs.shape[-1])
+        features = getattr(self.deviations, "inputs", obs.shape[-1] if obs.ndim else "features")
         k = len(self.members)
         fits = obs.ndim > k + len(rows) and obs.shape[:k] == self.members and obs.shape[-1] == features
         if not fits or (per_agent and obs.shape[-2:-1] != rows):
             form = ", ".join(map(str, (*self.members, "...", *rows, features)))
             raise ValueError(f"obs must have shape ({form}), got {tuple(obs.shape)}")
+        if hasattr(self.deviations, "inputs") and not obs.is_floating_point():
+            raise ValueError(f"obs must be a floating-point tensor, got {obs.dtype}")
 
     def _warn_if_out_of_reach(self, low: Vector, high: Vector) -> None:
         if self.kind.width > 1 or self.metric is not METRICS["snd"] or self.n_agents == 1:

@@ -18,6 +18,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
 
+from dico._checks import check_choice
 from dico.constraints import equal, parse_constraint
 from dico.policy import DiCo
 
@@ -75,8 +76,10 @@ class Run:
 
         ``group`` is needed only where there are several, and is otherwise the first.
         """
-        wanted = group or self.groups[0]["name"]
+        wanted = self._group(group)["name"]
         rows = [row for row in self.rows() if row.get("group", wanted) == wanted]
+        if rows:
+            check_choice("name", name, rows[0])
         iterations = max((row["iteration"] for row in rows), default=0)
         values = torch.full((len(self.members), iterations), torch.nan, dtype=torch.float64)
         for row in rows:

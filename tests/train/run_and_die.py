@@ -13,6 +13,7 @@ import torch
 from dico.experiments import preset
 from dico.train import checkpoint, session
 from dico.train.population import Population
+from dico.train.replay_store import ReplayStore
 
 SMALL = {
     "snd": ("0.3", "free"), "seeds": 1, "frames": 240, "envs": 4, "frames_per_batch": 40, "hidden": (8,),
@@ -51,9 +52,9 @@ def main() -> None:
     elif moment == "state":  # half of the state written
         checkpoint.save_file = lambda _, path: (Path(path).write_bytes(b"half"), die())
     elif moment == "replay":  # after the first of the replay's files
-        write = checkpoint.ReplayStore._open
-        checkpoint.ReplayStore._open = lambda self, learner, name, value: (
-            die() if name == "raw" and self.written else write(self, learner, name, value)
+        path = ReplayStore._path
+        ReplayStore._path = lambda self, learner, name, *, must_exist: (
+            die() if name == "raw" and self.written else path(self, learner, name, must_exist=must_exist)
         )
     elif moment == "rename":
         Path.rename = die

@@ -1,6 +1,7 @@
 """A run that is killed and resumed equals one that never was, to the bit."""
 
 import json
+import random
 import signal
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 from run_and_die import SMALL
+from safetensors import SafetensorError
 
 import dico
 from dico.experiments import preset
@@ -68,8 +70,9 @@ def test_a_run_killed_at_a_random_moment_resumes_exactly(tmp_path, whole, algori
     folder = tmp_path / "killed"
     process = subprocess.Popen([sys.executable, str(SCRIPT), str(folder), algorithm, "never"])
     deadline = time.monotonic() + 60
-    while not (folder / "checkpoint-80").exists() and process.poll() is None and time.monotonic() < deadline:
+    while not (folder / "config.json").exists() and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.01)
+    time.sleep(random.uniform(0, 0.5))  # any moment will do
     process.kill()
     process.wait()
     assert run(folder, algorithm) == 0
@@ -111,18 +114,90 @@ def test_older_checkpoints_resume_exactly_too(tmp_path):
     assert metrics(trained.folder) == expected
 
 
-def test_a_resume_without_replayed_frames_is_approximate_and_says_so(tmp_path):
-    said = []
+class Listener:
+    """An observer that remembers what was said."""
 
-    class Listener:
-        say = staticmethod(said.append)
-        begin = iteration = end = staticmethod(lambda *_: None)
+    def __init__(self):
+        self.said = []
 
+    def say(self, message):
+        self.said.append(message)
+
+    def begin(self, population, folder):
+        self.population = population
+
+    def iteration(self, rows, seconds): ...
+
+    def end(self): ...
+
+
+def longer(folder, frames=480):
+    """As if the run had been meant to be longer, so that there is something to resume."""
+    path = folder / "config.json"
+    saved = json.loads(path.read_text())
+    saved["config"]["frames"] = frames
+    path.write_text(json.dumps(saved))
+
+
+def test_a_resume_without_replayed_frames_is_approximate_says_so_and_replays_real_frames(tmp_path):
     config = preset("quick", **(SMALL | {"algorithm": "iddpg"}))
     dico.train(config, tmp_path / "run", checkpoint_every=2, replay_checkpoint=False)
     assert not (tmp_path / "run" / "replay").exists()
-    session.resume(tmp_path / "run", observers=[Listener()])
-    assert any("approximate" in message for message in said)
+    longer(tmp_path / "run", 280)
+    listener = Listener()
+    session.resume(tmp_path / "run", observers=[listener])
+    assert any("approximate" in message for message in listener.said)
+    learner = listener.population.learners[0]
+    assert int(learner.count) == 40  # the one batch since
+    assert learner.sample()[0].abs().sum(-1).gt(0).all()
+
+
+def test_lost_replayed_frames_are_not_made_up(tmp_path):
+    trained = small_run(tmp_path / "run", algorithm="iddpg")
+    (trained.folder / "replay" / "agents.obs.f32").unlink()
+    with pytest.raises(RunError, match=r"agents\.obs\.f32 is missing"):
+        session.resume(trained.folder)
+
+
+def test_one_training_at_a_time(tmp_path):
+    trained = small_run(tmp_path / "run")
+    with session._alone(trained.folder), pytest.raises(RunError, match="is being trained by another process"):
+        session.resume(trained.folder)
+
+
+def test_lost_lines_of_the_metrics_are_warned_of_and_the_file_stays_readable(tmp_path):
+    trained = small_run(tmp_path / "run")
+    path = trained.folder / "metrics.jsonl"
+    lines = path.read_bytes()
+    path.write_bytes(lines[: len(lines) // 2])
+    longer(trained.folder)
+    with pytest.warns(UserWarning, match="has lost lines"):
+        session.resume(trained.folder)
+    assert b"\0" not in path.read_bytes()
+    assert trained.rows()[-1]["frames"] == 480
+
+
+def test_a_diverging_member_is_reported_and_marked_and_the_others_go_on(tmp_path):
+    listener = Listener()
+    begin = listener.begin
+
+    def spoil(population, folder):
+        begin(population, folder)
+        with torch.no_grad():
+            next(population.learners[0].policy.parameters())[0] = torch.nan
+
+    listener.begin = spoil
+    trained = dico.train(preset("quick", **SMALL), tmp_path / "run", observers=[listener])
+    assert sum("member 0 (snd 0.3, seed 0) diverged" in message for message in listener.said) == 1
+    for row in trained.rows():
+        assert row.get("diverged", False) == (row["member"] == 0)
+        assert (row["reward"] is None) == (row["member"] == 0)
+    assert trained.metric("reward")[0].isnan().all()
+
+
+def test_the_controlled_metric_is_measured_too(tmp_path):
+    trained = small_run(tmp_path / "run", metric="hse", tau=1.0)
+    assert trained.metric("hse").shape == trained.metric("snd").shape
 
 
 def test_the_policy_read_back_acts_as_the_trained_one(tmp_path):
@@ -147,6 +222,10 @@ def test_what_cannot_be_opened_or_resumed_says_why(tmp_path):
         small_run(tmp_path / "run")
     with pytest.raises(RunError, match=r"another configuration \(lr\)"):
         session.resume(trained.folder, config=preset("quick", **(SMALL | {"lr": 0.5})))
+    with pytest.raises(RunError, match="group must be one of agents, got 'nobody'"):
+        trained.metric("reward", group="nobody")
+    with pytest.raises(ValueError, match="did you mean 'reward'"):
+        trained.metric("rewrd")
     with pytest.raises(RunError, match=r"no member has snd=0\.7 and seed=0; there are snd 0\.3, free with seeds 0"):
         trained.policy(0.7)
     path = trained.folder / "config.json"
@@ -165,12 +244,13 @@ def test_an_unwritable_folder_or_a_full_disk_is_said_before_training(tmp_path, m
     with pytest.raises(RunError, match="cannot be written"):
         small_run(tmp_path / "file" / "run")
     monkeypatch.setattr("shutil.disk_usage", lambda _: type("Usage", (), {"free": 10})())
-    with pytest.raises(RunError, match=r"has room for 0\.00 GB"):
+    with pytest.raises(RunError, match=r"has room for 0\.0 MB"):
         small_run(tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 
-def test_a_failed_checkpoint_leaves_the_last_one_intact(tmp_path, monkeypatch):
+@pytest.mark.parametrize("error", [OSError(28, "No space left"), SafetensorError("No space left")])
+def test_a_failed_checkpoint_leaves_the_last_one_intact(tmp_path, monkeypatch, error):
     trained = small_run(tmp_path / "run")
     monkeypatch.setattr(
         "dico.train.checkpoint.save_file", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left"))

@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
 from tyro.conf import Positional
@@ -125,7 +125,7 @@ class Config:
     """Adam's step size for it where it is separate."""
 
     freeze: tuple[str, ...] = ()
-    """Groups that stop learning after so many frames, as group=frames: the green agent of tag is one."""
+    """Groups that stop learning after so many frames, as group=frames, or group=0.25 for that share of all frames."""
     controlled: tuple[str, ...] = ()
     """Groups whose diversity is controlled; empty is the first."""
 
@@ -145,7 +145,7 @@ class Config:
             check_positive("hidden", size)
         pairs("task_options", self.task_options)
         for group, frames in pairs("freeze", self.freeze).items():
-            check_number(f"freeze of {group!r}", frames, 0, whole=True)
+            check_number(f"freeze of {group!r}", frames, 0, whole=not isinstance(frames, float) or frames > 1)
         if len(self.noise) != 2 or not 0 <= self.noise[1] <= self.noise[0] < math.inf:
             raise ValueError(f"noise must be two numbers, falling and at least 0, got {self.noise}")
         self._check_snd()
@@ -158,11 +158,21 @@ class Config:
     def _check_snd(self) -> None:
         if not self.snd or isinstance(self.snd, str):
             raise ValueError(f"snd must be a sequence of desired diversities such as {FORMS}, got {self.snd!r}")
+        known: set[str] = set()
         for text in self.snd:
             try:
-                parse_constraint(text)
+                canonical = parse_constraint(text).texts()[0]
             except (ValueError, AttributeError) as error:
                 raise ValueError(f"snd must hold desired diversities such as {FORMS}, got {text!r}") from error
+
+            if canonical in known:
+                raise ValueError(f"snd must hold each desired diversity once, got {text!r} again")
+            known.add(canonical)
+
+    def frozen_after(self, group: str) -> float:
+        """How many frames a group learns for."""
+        frames = pairs("freeze", self.freeze).get(group, math.inf)
+        return frames * self.frames if isinstance(frames, float) and frames <= 1 else frames
 
     def _check_sizes(self) -> None:
         batch = f"frames_per_batch={self.frames_per_batch}"
@@ -210,6 +220,8 @@ class Config:
     def from_json(cls, saved: dict[str, Any]) -> "Config":
         """The configuration of a run folder, whose tuples JSON made lists."""
         settings: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in saved.items()}
+        for name in settings:
+            check_choice("setting", name, [field.name for field in fields(cls)])
         return cls(**settings)
 
     def differs_from(self, other: "Config") -> list[str]:

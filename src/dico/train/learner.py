@@ -11,7 +11,7 @@ from torch.func import functional_call
 
 from dico.constraints import Constraint
 from dico.losses import action_space_loss
-from dico.metrics import snd
+from dico.metrics import METRICS, snd
 from dico.policy import DiCo
 from dico.random import Random
 from dico.train.config import Config
@@ -162,10 +162,12 @@ class Learner(ABC):
         """What the run folder says of each member after a batch."""
         obs = batch.obs.flatten(1, 2)
         obs = obs[:, :: -(-obs.shape[1] // MEASURED_FRAMES)]
-        params = self.policy(obs)
+        params, everyone = self.policy(obs), self.policy.everyone(obs)
+        controlled = self.config.metric
         return {
             "reward": batch.reward.flatten(1).mean(1),
-            "snd": snd(self.policy.everyone(obs)),
+            "snd": snd(everyone),
+            **({} if controlled == "snd" else {controlled: METRICS[controlled].fn(everyone)}),
             "snd_hat": self.policy.snd_hat.clone(),
             "scale": self.policy.scale(),
             "overflow": action_space_loss(self.mean(params), self.low, self.high).flatten(1).mean(1),

@@ -1,6 +1,5 @@
 """A population in training: every member's policies, environments and random numbers, one iteration at a time."""
 
-import math
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -69,10 +68,9 @@ class Population:
     def iterate(self) -> list[dict[str, Any]]:
         """Collect, learn, measure: one row for each member and group."""
         start = time.perf_counter()
-        frozen_after = pairs("freeze", self.config.freeze)
         batches = self.rollout.collect(self.learners, self.config.steps, self.frames)
         for learner, batch in zip(self.learners, batches, strict=True):
-            if self.frames < frozen_after.get(learner.team.name, math.inf):
+            if self.frames < self.config.frozen_after(learner.team.name):
                 learner.learn(batch)
         self.iteration += 1
         measured = [learner.measure(batch) for learner, batch in zip(self.learners, batches, strict=True)]

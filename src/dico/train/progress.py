@@ -12,6 +12,7 @@ from rich.live import Live
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from dico.metrics import METRICS
 from dico.train.population import Population
 
 SECONDS_BETWEEN_LINES = 5.0
@@ -20,17 +21,18 @@ SECONDS_BETWEEN_LINES = 5.0
 def summary(rows: Sequence[dict[str, Any]], title: str | None = None) -> Table:
     """Desired and measured diversity and reward of each level, the mean over its seeds."""
     groups = list(dict.fromkeys(row.get("group", "") for row in rows))
+    metrics = [name for name in METRICS if name in rows[0]]  # SND, and the controlled metric where that is another
     table = Table(title=title, title_justify="left")
-    table.add_column("desired SND")
+    table.add_column(f"desired {_title_of(metrics[-1])}")
     table.add_column("seeds", justify="right")
     for group in groups:
-        for name in ("measured SND", "reward per step"):
+        for name in (*(f"measured {_title_of(metric)}" for metric in metrics), "reward per step"):
             table.add_column(f"{group} {name}".strip(), justify="right")
     for level, members in _by_level(rows).items():
         cells = [level, str(len({row["member"] for row in members}))]
         for group in groups:
             own = [row for row in members if row.get("group", "") == group]
-            cells += [_mean(own, "snd"), _mean(own, "reward")]
+            cells += [_mean(own, name) for name in (*metrics, "reward")]
         table.add_row(*cells)
     return table
 
@@ -41,15 +43,15 @@ class LiveProgress:
     def __init__(self, console: Console):
         self.console = console
         self.bar = Progress(
-            TextColumn("{task.completed:,.0f} of {task.total:,.0f} frames"), BarColumn(), TaskProgressColumn(),
-            TextColumn("{task.fields[speed]}"), TimeRemainingColumn(compact=True), TextColumn("left"), console=console,
+            TextColumn("{task.completed:,.0f} of {task.total:,.0f} frames"), BarColumn(bar_width=None),
+            TaskProgressColumn(), TimeRemainingColumn(compact=True), TextColumn("left"), console=console, expand=True,
         )  # fmt: skip
 
     def begin(self, population: Population, folder: Path) -> None:
         """Show the bar."""
         self.population = population
         self.say(_title(population, folder))
-        self.task = self.bar.add_task("", total=_total(population), completed=population.frames, speed="")
+        self.task = self.bar.add_task("", total=_total(population), completed=population.frames)
         self.live = Live(self.bar, console=self.console, refresh_per_second=4)
         self.live.start()
 
@@ -59,8 +61,8 @@ class LiveProgress:
 
     def iteration(self, rows: Sequence[dict[str, Any]], seconds: float) -> None:
         """Renew table and bar."""
-        self.bar.update(self.task, completed=self.population.frames, speed=_speed(self.population, seconds))
-        self.live.update(Group(summary(rows), self.bar))
+        self.bar.update(self.task, completed=self.population.frames)
+        self.live.update(Group(summary(rows, _speed(self.population, seconds)), self.bar))
 
     def end(self) -> None:
         """Leave the last picture standing."""
@@ -105,6 +107,10 @@ class PlainProgress:
 def make_progress(console: Console) -> LiveProgress | PlainProgress:
     """What suits where the output goes."""
     return LiveProgress(console) if console.is_terminal else PlainProgress(console)
+
+
+def _title_of(metric: str) -> str:
+    return metric.upper() if len(metric) <= 3 else metric
 
 
 def _by_level(rows: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:

@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import platform
 import signal
 import subprocess
@@ -12,16 +13,23 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TextIO, runtime_checkable
 
 import torch
 
 import dico
+from dico._checks import check_positive
 from dico.runs import FORMAT, Run, RunError, load, plain, read_checkpoints, write_json
-from dico.train.checkpoint import ReplayStore, check_space, metrics_before, restore, save
+from dico.train.checkpoint import KEPT, back_to, check_space, restore, save
 from dico.train.config import Config
 from dico.train.population import Population
+from dico.train.replay_store import ReplayStore
 from dico.train.staging import Stage
+
+try:
+    import fcntl
+except ImportError:  # not on Windows
+    fcntl = None
 
 ITERATIONS_BETWEEN_CHECKPOINTS = 10
 
@@ -66,6 +74,7 @@ def train(
 
     ``stage`` and ``precision`` are those of :class:`~dico.train.staging.Stage`.
     """
+    check_positive("checkpoint_every", checkpoint_every)
     stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
     folder = Path(folder or Path("runs") / f"{config.task.replace(':', '-')}-{config.algorithm}-{stamp}")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
@@ -107,40 +116,71 @@ def _iterate(
 ) -> Run:
     replay = _replay_store(population, folder, checkpoint_every, replay_checkpoint)
     say = _to_all(observers, "say")
-    state_bytes, replay_bytes = check_space(folder, population, replay)
-    if again:
-        newest = next(read_checkpoints(folder), None)
-        if newest is not None:
-            restore(population, newest, replay)
-        metrics_before(folder, newest)
-        say(f"resuming {folder} at {population.frames:,} frames")
-        if not population.config.on_policy and replay is None:
-            say("replayed frames were not kept: the replay starts empty, so this resume is approximate")
-    _to_all(observers, "begin")(population, folder)
-    say(f"on disk: {state_bytes / 1e6:.1f} MB for each checkpoint, {replay_bytes / 1e6:.1f} MB of replayed frames")
     diverged: set[int] = set()
-    try:
-        with _stopping(say) as stop, (folder / "metrics.jsonl").open("a") as metrics:
-            while not population.finished and not stop.is_set():
-                start = time.perf_counter()
-                rows = population.iterate()
-                _mark_diverged(rows, diverged, say)
-                metrics.writelines(json.dumps({k: plain(v) for k, v in row.items()}) + "\n" for row in rows)
-                metrics.flush()
-                _to_all(observers, "iteration")(rows, time.perf_counter() - start)
-                if population.iteration % checkpoint_every == 0 or population.finished or stop.is_set():
-                    save(population, folder, replay, metrics.tell())
-    finally:
-        _to_all(observers, "end")()
+    with _alone(folder):
+        state_bytes, replay_bytes = check_space(folder, population, replay)
+        if again:
+            newest = next(read_checkpoints(folder), None)
+            back_to(folder, newest)
+            if newest is not None:
+                restore(population, newest, replay)
+        try:
+            _to_all(observers, "begin")(population, folder)
+            if again:
+                finished = ", which is all of them" if population.finished else ""
+                say(f"resuming {folder} at {population.frames:,} frames{finished}")
+                if not population.config.on_policy and replay is None:
+                    say("replayed frames were not kept: the replay starts empty, so this resume is approximate")
+            say(f"each checkpoint takes {state_bytes / 1e6:,.1f} MB on disk{_and_replay(replay_bytes)}")
+            with _stopping(say) as stop, (folder / "metrics.jsonl").open("a") as metrics:
+                while not population.finished and not stop.is_set():
+                    start = time.perf_counter()
+                    rows = population.iterate()
+                    _mark_diverged(rows, diverged, say)
+                    _write(metrics, rows)
+                    _to_all(observers, "iteration")(rows, time.perf_counter() - start)
+                    if population.iteration % checkpoint_every == 0 or population.finished or stop.is_set():
+                        os.fsync(metrics.fileno())
+                        save(population, folder, replay, metrics.tell())
+        except KeyboardInterrupt:
+            newest = next(read_checkpoints(folder), None)
+            kept = f"the newest checkpoint is at {newest.frames:,} frames" if newest else "there is no checkpoint yet"
+            raise Interrupted(f"stopped at once; {kept}; go on with: dico resume {folder}") from None
+        finally:
+            _to_all(observers, "end")()
     if not population.finished:
         raise Interrupted(f"stopped at {population.frames:,} frames; go on with: dico resume {folder}")
     return load(folder)
 
 
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Hold the run folder: two trainings in one would write over each other."""
+    with (folder / ".lock").open("w") as lock:
+        if fcntl is not None:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise RunError(f"{folder} is being trained by another process: wait for it, or stop it") from None
+        yield
+
+
+def _write(metrics: TextIO, rows: Sequence[dict[str, Any]]) -> None:
+    try:
+        metrics.writelines(json.dumps({k: plain(v) for k, v in row.items()}) + "\n" for row in rows)
+        metrics.flush()
+    except OSError as error:
+        raise RunError(f"{metrics.name} could not be written ({error}); the newest checkpoint is intact") from error
+
+
+def _and_replay(size: int) -> str:
+    return f", replayed frames {size / 1e6:,.1f} MB once" if size else ""
+
+
 def _replay_store(population: Population, folder: Path, checkpoint_every: int, wanted: bool) -> ReplayStore | None:
     if population.config.on_policy or not wanted:
         return None
-    return ReplayStore(population, folder, checkpoint_every * population.config.frames_per_batch)
+    return ReplayStore(population, folder, checkpoint_every * population.config.frames_per_batch, KEPT)
 
 
 def _mark_diverged(rows: Sequence[dict[str, Any]], known: set[int], say: Callable[[str], None]) -> None:
@@ -201,11 +241,9 @@ def _describe(population: Population, folder: Path, checkpoint_every: int, repla
 
 def machine(device: torch.device) -> dict[str, Any]:
     """What a training runs on."""
-    here = Path(__file__).parent
-    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=here, capture_output=True, text=True, check=False)
     return {
         "dico": dico.__version__,
-        "commit": commit.stdout.strip() or None,
+        "commit": _commit(),
         "python": platform.python_version(),
         "torch": torch.__version__,
         "device": torch.cuda.get_device_name(device) if device.type == "cuda" else platform.machine(),
@@ -214,12 +252,28 @@ def machine(device: torch.device) -> dict[str, Any]:
     }
 
 
+def _commit() -> str | None:
+    """The commit of dico's own checkout, if it runs from one."""
+    here = Path(__file__).parent
+    try:
+        answer = subprocess.run(
+            ["git", "ls-files", "--error-unmatch", Path(__file__).name], cwd=here, capture_output=True, check=False
+        )
+        if answer.returncode:
+            return None
+        head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=here, capture_output=True, text=True, check=False)
+        return head.stdout.strip() or None
+    except OSError:
+        return None
+
+
 def _device(name: str) -> torch.device:
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
-        return torch.empty(0, device=name).device
-    except (RuntimeError, AssertionError) as error:
+        torch.zeros(1, device=name).cpu()  # a device that holds no data fails here
+        return torch.device(name)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
         raise ValueError(f"device must be auto, cpu or an available accelerator, got {name!r} ({error})") from None
 
 

@@ -23,7 +23,9 @@ class Stage:
 
     >>> count = torch.zeros(())
     >>> advance = Stage("eager").procedure(lambda: count.add_(1), lambda: [count])
-    >>> advance(); advance(); count
+    >>> for _ in range(2):
+    ...     _ = advance()
+    >>> count
     tensor(2.)
     """
 
