@@ -1,7 +1,7 @@
 """The trainer on a CUDA device, in one command: python benchmarks/gpu.py [--json FILE]
 
-Seconds for each iteration at the paper's settings, against the original's as measured before on one H200 (IPPO navigation
-17.7 s for 60,000 frames, MADDPG dispersion 33.5 s for 6,000 frames), and environment steps at 16,800 worlds.
+Seconds for each iteration at the paper's settings, against the original's as measured before on one H200 (IPPO
+navigation 17.7 s for 60,000 frames, MADDPG dispersion 33.5 s for 6,000 frames), and environment steps at 16,800 worlds.
 """
 
 import argparse

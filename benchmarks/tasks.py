@@ -1,6 +1,7 @@
 """Environment steps per second of our tasks against VMAS's, in one run on one thread: `python benchmarks/tasks.py`.
 
-A step is what VMAS's `env.step` does: move, reward, observe. Ours runs eager and compiled (default backend).
+A step is what VMAS's `env.step` does: move, reward, observe. Ours runs eager and compiled (default backend). The
+second table is over two episodes, with a horizon of 100 and resets, against TorchRL's `VmasEnv`.
 """
 
 import argparse
@@ -11,10 +12,27 @@ from typing import Any
 
 import torch
 import vmas
+from torchrl.envs.libs.vmas import VmasEnv
 from vmas.scenarios import sampling
 
+from dico.constraints import free, stack_constraints
 from dico.random import Random
 from dico.tasks import TASKS, Task, make
+from dico.train.config import Config
+from dico.train.learner import Decision, Team
+from dico.train.ppo import PPO
+from dico.train.rollout import Rollout
+from dico.train.staging import Stage
+
+HORIZON = 100
+
+
+class RandomActions(PPO):
+    """Acts at random, so that the environments alone are timed."""
+
+    def act(self, obs: torch.Tensor) -> Decision:
+        action = self.rng.uniform(*obs.shape[1:-1], 2, low=-1, high=1)
+        return Decision(action, action, torch.zeros_like(action[..., 0]))
 
 
 class Sampling(sampling.Scenario):
@@ -27,7 +45,7 @@ class Sampling(sampling.Scenario):
         return torch.cat([agent.state.pos, torch.stack(around, -1)], -1)
 
 
-def judge(task: Task, worlds: int, device: str) -> Any:
+def scenario_of(task: Task) -> tuple[Any, dict[str, Any]]:
     goals = {"observe_all_goals": True, "shared_rew": False, "collisions": False}
     cells = {"n_gaussians": 1, "cov": 50.0, "collisions": False, "spawn_same_pos": True}
     scenario, options = {
@@ -39,7 +57,12 @@ def judge(task: Task, worlds: int, device: str) -> Any:
         "reverse-transport": ("reverse_transport", {}),
     }[task.name]
     team = {"num_adversaries": task.n_agents - 1} if task.name == "tag" else {"n_agents": task.n_agents}
-    return vmas.make_env(scenario, num_envs=worlds, device=device, seed=0, **team, **options)
+    return scenario, team | options
+
+
+def judge(task: Task, worlds: int, device: str) -> Any:
+    scenario, options = scenario_of(task)
+    return vmas.make_env(scenario, num_envs=worlds, device=device, seed=0, **options)
 
 
 def theirs(task: Task, worlds: int, device: str) -> Callable[[], object]:
@@ -64,6 +87,28 @@ def ours(task: Task, worlds: int, device: str, *, compiled: bool) -> Callable[[]
     return run
 
 
+def episodes_of_torchrl(task: Task, worlds: int, steps: int) -> float:
+    """Seconds for so many steps of every world, resets included."""
+    scenario, options = scenario_of(task)
+    env = VmasEnv(scenario, num_envs=worlds, max_steps=HORIZON, seed=0, **options)
+    data = env.reset()
+    start = time.perf_counter()
+    for _ in range(steps):
+        _, data = env.step_and_maybe_reset(env.rand_action(data))
+    return time.perf_counter() - start
+
+
+def episodes_of_ours(task: Task, worlds: int, steps: int) -> float:
+    """Seconds for so many steps of every world, resets included, with random actions, eager."""
+    config, goal, stage = Config(hidden=(8,)), stack_constraints([free()]), Stage("eager")
+    teams = [Team(g.name, len(g.agents), g.obs_dim, task.action_low, task.action_high) for g in task.groups]
+    learners = [RandomActions(config, team, goal, [0], 1 + i, stage) for i, team in enumerate(teams)]
+    rollout = Rollout(task, worlds, [0], 0, stage)
+    start = time.perf_counter()
+    rollout.collect(learners, steps, 0)
+    return time.perf_counter() - start
+
+
 def seconds(run: Callable[[], object], least: float = 0.05) -> float:
     """Of one call: enough calls to last ``least`` seconds."""
     calls = 1
@@ -77,6 +122,17 @@ def seconds(run: Callable[[], object], least: float = 0.05) -> float:
         if elapsed >= least:
             return elapsed / calls
         calls *= 2
+
+
+def with_resets(worlds: list[int]) -> None:
+    print("\n| task | worlds | TorchRL's VmasEnv steps/s | ours, eager | ours / TorchRL |")
+    print("|---|---|---|---|---|")
+    for name in TASKS:
+        task = make(name, horizon=HORIZON)
+        for n in worlds:
+            steps = 2 * HORIZON
+            rates = [n * steps / run(task, n, steps) for run in (episodes_of_torchrl, episodes_of_ours)]
+            print(f"| {name} | {n} | {rates[0]:,.0f} | {rates[1]:,.0f} | {rates[1] / rates[0]:.1f} |", flush=True)
 
 
 def main(worlds: list[int], rounds: int, device: str) -> None:
@@ -97,6 +153,8 @@ def main(worlds: list[int], rounds: int, device: str) -> None:
             vmas_rate, eager, compiled = (n / statistics.median(each) for each in times)
             ratios = f"{eager / vmas_rate:.1f} | {compiled / vmas_rate:.1f}"
             print(f"| {name} | {n} | {vmas_rate:,.0f} | {eager:,.0f} | {compiled:,.0f} | {ratios} |", flush=True)
+    if device == "cpu":
+        with_resets(worlds)
 
 
 if __name__ == "__main__":

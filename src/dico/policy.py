@@ -166,6 +166,7 @@ class DiCo(Precise):
                 check_positive(f"each of {name}", size)
         if low is not None and high is not None and len(check_box(low, high)[0]) != act_dim:
             raise ValueError(f"low and high must hold act_dim={act_dim} numbers each, got low={low} and high={high}")
+        n_agents, obs_dim, act_dim = int(n_agents), int(obs_dim), int(act_dim)
         widths = KINDS[check_choice("kind", kind, KINDS)]
         return cls(
             SharedMLP(obs_dim, widths.shared_width * act_dim, hidden, members),
