@@ -1,10 +1,13 @@
 """Tests run with the shapes in the signatures checked; those marked `unchecked` run apart, as users run the code."""
 
+import os
+
 import pytest
 from beartype import BeartypeConf, beartype
 from hypothesis import settings
 from jaxtyping import install_import_hook
 
+os.environ.setdefault("GOMP_SPINCOUNT", "1000")  # as the make targets do; before torch is imported
 check_types = beartype(conf=BeartypeConf(is_pep484_tower=True))
 settings.register_profile("dico", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("dico")

@@ -15,7 +15,7 @@ README = (ROOT / "README.md").read_text()
 
 def python(*arguments, **options):
     return subprocess.run(
-        [sys.executable, *arguments], check=True, capture_output=True, text=True, timeout=120, cwd=ROOT, **options
+        [sys.executable, *arguments], check=True, capture_output=True, text=True, timeout=300, cwd=ROOT, **options
     ).stdout
 
 
