@@ -57,7 +57,7 @@ def in_new_episodes(population):
     """Diversity of the policies as trained, in episodes that they never trained on."""
     (learner,) = population.learners
     seeds = [1000 + k for k in population.indices]
-    rollout = Rollout(population.task, 200, seeds, stream=0, device=population.device)
+    rollout = Rollout(population.task, 200, seeds, stream=0, stage=population.stage)
     (batch,) = rollout.collect([learner], population.task.horizon, population.frames)
     return snd_on(learner, batch.obs)
 
