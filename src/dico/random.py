@@ -48,9 +48,9 @@ class Random:
         radius = (-2 * torch.log(1 - _unit(bits >> 40))).sqrt()
         return radius * torch.cos(2 * math.pi * _unit(bits))
 
-    def integers(self, high: int, *shape: int) -> Int[Tensor, "..."]:
-        """Uniform in ``0 .. high - 1``, ``(*members, *shape)``; ``high`` far below 2^32."""
-        return ((self.bits(*shape) >> 31) & 0xFFFFFFFF) * high >> 32
+    def integers(self, high: int | Tensor, *shape: int) -> Int[Tensor, "..."]:
+        """Uniform in ``0 .. high - 1``, ``(*members, *shape)``; ``high`` far below 2^31."""
+        return ((self.bits(*shape) >> 33) & 0x7FFFFFFF) * high >> 31
 
     def permutation(self, n: int) -> Int[Tensor, "*members n"]:
         """A random order of ``0 .. n - 1`` for each member."""

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file
 from torch import Tensor
 
@@ -66,6 +66,8 @@ class Run:
     groups: tuple[Mapping[str, Any], ...]
     """Name, agents, observation size, action box and policy kind of each group."""
     members: tuple[Member, ...]
+    session: Mapping[str, Any]
+    """How it was trained: stage, precision, checkpoints."""
 
     def rows(self) -> list[dict[str, Any]]:
         """All lines of ``metrics.jsonl``; a torn last line is left out with a warning."""
@@ -169,7 +171,7 @@ def load(run: str | Path) -> Run:
                 f"{folder} was written by a newer dico (format {version}, this one reads {FORMAT}): upgrade dico"
             )
         members = tuple(Member(k, text, seed) for k, (text, seed) in enumerate(saved["members"]))
-        return Run(folder, saved["config"], tuple(saved["groups"]), members)
+        return Run(folder, saved["config"], tuple(saved["groups"]), members, saved["session"])
     except (json.JSONDecodeError, KeyError, TypeError) as error:
         raise RunError(f"{path} cannot be read ({error}): the run cannot be used") from None
 
@@ -188,14 +190,25 @@ def read_rows(path: Path) -> Iterator[dict[str, Any]]:
 
 def read_checkpoints(folder: Path) -> Iterator[Checkpoint]:
     """Whole checkpoints, newest first; half-written ones are left out with a warning."""
-    found = [p for p in folder.glob("checkpoint-*") if p.name.removeprefix("checkpoint-").isdigit()]
-    for path in sorted(found, key=lambda p: int(p.name.removeprefix("checkpoint-")), reverse=True):
+    for _, path in sorted(checkpoint_folders(folder).items(), reverse=True):
         try:
             meta = json.loads((path / "meta.json").read_text())
-            load_file(path / "state.safetensors")
+            with safe_open(path / "state.safetensors", "pt"):  # checks its header against its length
+                pass
             yield Checkpoint(path, meta)
         except (OSError, json.JSONDecodeError, SafetensorError):
             warnings.warn(f"{path} is not whole and left out", stacklevel=2)
+
+
+def checkpoint_folders(folder: Path) -> dict[int, Path]:
+    """Checkpoints by their frames, whole or not."""
+    names = {path: path.name.removeprefix("checkpoint-") for path in folder.glob("checkpoint-*")}
+    return {int(number): path for path, number in names.items() if number.isdigit()}
+
+
+def has_diverged(row: Mapping[str, Any]) -> bool:
+    """Whether any number in a row of metrics is not finite."""
+    return not all(math.isfinite(value) for value in row.values() if isinstance(value, float))
 
 
 def plain(value: Any) -> Any:

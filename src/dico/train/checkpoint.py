@@ -9,7 +9,7 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import save_file
 
-from dico.runs import Checkpoint, RunError, write_json
+from dico.runs import Checkpoint, RunError, checkpoint_folders, write_json
 from dico.train.offpolicy import OffPolicyLearner
 from dico.train.population import Population
 from dico.train.replay_store import ReplayStore
@@ -82,7 +82,7 @@ def check_space(folder: Path, population: Population, replay: ReplayStore | None
 
 def back_to(folder: Path, checkpoint: Checkpoint | None) -> None:
     """Drop what came after a checkpoint: newer ones, which are not whole, and later lines of the metrics file."""
-    for frames, path in _named(folder).items():
+    for frames, path in checkpoint_folders(folder).items():
         if checkpoint is None or frames > checkpoint.frames:
             shutil.rmtree(path)
     path = folder / "metrics.jsonl"
@@ -96,15 +96,9 @@ def back_to(folder: Path, checkpoint: Checkpoint | None) -> None:
 
 
 def _prune(folder: Path) -> None:
-    named = _named(folder)
+    named = checkpoint_folders(folder)
     for frames in sorted(named)[:-KEPT]:
         shutil.rmtree(named[frames])
-
-
-def _named(folder: Path) -> dict[int, Path]:
-    """Checkpoints by their frames, whole or not."""
-    names = {path: path.name.removeprefix("checkpoint-") for path in folder.glob("checkpoint-*")}
-    return {int(number): path for path, number in names.items() if number.isdigit()}
 
 
 def _sync(path: Path) -> None:

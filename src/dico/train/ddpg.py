@@ -1,10 +1,8 @@
 """IDDPG and MADDPG: deterministic policy gradients with a critic per agent, or one for the group."""
 
-import copy
-
 import torch
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Tensor
 
 from dico.train.learner import Decision, without_gradient
 from dico.train.offpolicy import OffPolicyLearner
@@ -16,11 +14,7 @@ class DDPG(OffPolicyLearner):
 
     def __init__(self, *args, **options):
         super().__init__(*args, **options)
-        self.critic = self._critic(self.team.obs_dim + len(self.team.low), (self.members,))
-        self.critic_adam = self._adam(self.critic, self.config.lr)
-        self.delayed = copy.deepcopy(self.critic).requires_grad_(requires_grad=False)
         self.noise = torch.full((), self.config.noise[0], device=self.low.device)
-        self._loss = self.stage.function(self.loss)
 
     def begin_batch(self, frames: int) -> None:
         """The noise falls linearly with the frames, from batch to batch."""
@@ -63,11 +57,3 @@ class DDPG(OffPolicyLearner):
             next_value = self.delayed(torch.cat((next_obs, next_action), -1))
         error = self.critic(torch.cat((obs, action), -1)) - self.target(reward, done, next_value)
         return error.square().flatten(1).mean(1)
-
-    def modules(self) -> dict[str, nn.Module]:
-        """All networks by name."""
-        return {"policy": self.policy, "critic": self.critic, "delayed": self.delayed}
-
-    def optimisers(self):
-        """All optimisers by name."""
-        return super().optimisers() | {"critic": self.critic_adam}

@@ -1,6 +1,5 @@
 """How trained members do: fresh episodes with their newest policies."""
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +10,7 @@ from torch import Tensor
 from dico.metrics import METRICS
 from dico.policy import DiCo
 from dico.random import Random
-from dico.runs import Run
+from dico.runs import Run, has_diverged
 from dico.tasks import Group, Task
 from dico.train.config import Config
 from dico.train.learner import take
@@ -60,8 +59,7 @@ def evaluate(run: Run, *, episodes: int = 200, seed: int = 0, deterministic: boo
                 "steps": length[k].float().mean().item(),
                 **{name: value[k].item() for name, value in diversity.items()},
             }  # fmt: skip
-            finite = all(math.isfinite(value) for value in row.values() if isinstance(value, float))
-            rows.append(row if finite else row | {"diverged": True})
+            rows.append(row | {"diverged": True} if has_diverged(row) else row)
         first = last
     return rows
 

@@ -1,7 +1,7 @@
 """What all algorithms share: a group's policy, its exploration interface, the action-space loss and the metrics."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -63,6 +63,9 @@ class Batch:
 class Learner(ABC):
     """One group's policies, critics and optimisers, for all members."""
 
+    loss: Callable[..., tuple[Tensor, Tensor]]
+    """Each member's loss on a minibatch, and its diversity estimate; every algorithm has its own."""
+
     def __init__(
         self, config: Config, team: Team, constraint: Constraint, seeds: Sequence[int], stream: int, stage: Stage
     ):
@@ -81,6 +84,7 @@ class Learner(ABC):
         self.high = torch.tensor(team.high, device=device)
         self.actor_adam = self._adam(self.policy, config.lr)
         self.action_adam = self._adam(self.policy, config.action_loss_lr)
+        self._loss = stage.function(self.loss)
         self._own_overflow = stage.function(self.own_overflow)
         if device.type != "cpu":  # whose compiler, in torch 2.13, fails on this one
             self._clip_and_step = stage.function(self._clip_and_step)
@@ -106,14 +110,14 @@ class Learner(ABC):
 
     @abstractmethod
     def modules(self) -> dict[str, nn.Module]:
-        """All networks by name, for a checkpoint."""
+        """All networks by name."""
 
     def optimisers(self) -> dict[str, PopulationAdam]:
-        """All optimisers by name, for a checkpoint."""
+        """All optimisers by name."""
         return {"actor": self.actor_adam, "action": self.action_adam}
 
     def buffers(self) -> dict[str, Tensor]:
-        """All other tensors that carry over from one batch to the next, by name, for a checkpoint."""
+        """All other tensors that carry over from one batch to the next, by name."""
         return {"rng.counter": self.rng.counter}
 
     def mean(self, params: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch n a"]:
@@ -151,11 +155,14 @@ class Learner(ABC):
         clip_per_member_(gradients, self.config.max_grad_norm)
         optimiser.step(gradients)
 
-    def changed(self) -> list[Tensor]:
-        """Everything that an update writes and the next one reads."""
-        modules = [value for module in self.modules().values() for value in module.state_dict().values()]
-        optimisers = [value for optimiser in self.optimisers().values() for value in optimiser.tensors().values()]
-        return [*modules, *optimisers, *self.buffers().values()]
+    def tensors(self) -> dict[str, Tensor]:
+        """Everything that an update writes and the next one reads, by name."""
+        named = dict(self.buffers())
+        for kind, module in self.modules().items():
+            named |= {f"{kind}.{name}": value for name, value in module.state_dict().items()}
+        for kind, optimiser in self.optimisers().items():
+            named |= {f"adam.{kind}.{name}": value for name, value in optimiser.tensors().items()}
+        return named
 
     @torch.no_grad()
     def measure(self, batch: Batch) -> dict[str, Float[Tensor, " members"]]:

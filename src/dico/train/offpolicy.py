@@ -1,16 +1,22 @@
 """What DDPG and SAC share: experience replay and many updates for each batch."""
 
+import copy
 from abc import abstractmethod
+from typing import ClassVar
 
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor
+from torch import Tensor, nn
 
 from dico.train.learner import Batch, Learner, take
+from dico.train.optimiser import PopulationAdam
 
 
 class OffPolicyLearner(Learner):
-    """A learner that draws from all it has kept."""
+    """A learner that draws from all it has kept, with a critic of actions that a delayed copy follows."""
+
+    CRITICS: ClassVar[tuple[int, ...]] = ()
+    """Leading dimensions of the critic's parameters, after the members."""
 
     def __init__(self, *args, **options):
         super().__init__(*args, **options)
@@ -19,7 +25,12 @@ class OffPolicyLearner(Learner):
         size = (self.members, self.config.replay)
         self.kept = {name: torch.zeros(*size, *shape, device=self.low.device) for name, shape in shapes.items()}
         self.count = torch.zeros((), dtype=torch.int64, device=self.low.device)
-        self._sample_and_update = self.stage.procedure(lambda: self.update(*self.sample()), self.changed)
+        self.critic = self._critic(o + a, (self.members, *self.CRITICS))
+        self.critic_adam = self._adam(self.critic, self.config.lr)
+        self.delayed = copy.deepcopy(self.critic).requires_grad_(requires_grad=False)
+        self._sample_and_update = self.stage.procedure(
+            lambda: self.update(*self.sample()), lambda: self.tensors().values()
+        )
 
     def learn(self, batch: Batch) -> None:
         """Keep the batch, then update on random frames."""
@@ -43,7 +54,7 @@ class OffPolicyLearner(Learner):
     def draw(self, rows: int) -> Int[Tensor, "members rows"]:
         """Uniform among the frames kept so far."""
         filled = self.count.clamp(max=self.config.replay)
-        return ((self.rng.bits(rows) >> 33) & 0x7FFFFFFF) * filled >> 31
+        return self.rng.integers(filled, rows)
 
     @abstractmethod
     def update(self, obs: Tensor, next_obs: Tensor, action: Tensor, reward: Tensor, done: Tensor) -> None:
@@ -54,6 +65,14 @@ class OffPolicyLearner(Learner):
     ) -> Float[Tensor, "members rows n"]:
         r""":math:`r+\gamma(1-d)V(s')`."""
         return reward + self.config.gamma * (1 - done[..., None]) * next_value
+
+    def modules(self) -> dict[str, nn.Module]:
+        """All networks by name."""
+        return {"policy": self.policy, "critic": self.critic, "delayed": self.delayed}
+
+    def optimisers(self) -> dict[str, PopulationAdam]:
+        """All optimisers by name."""
+        return super().optimisers() | {"critic": self.critic_adam}
 
     def buffers(self) -> dict[str, Tensor]:
         """The number of frames ever kept; the frames themselves are saved apart."""

@@ -85,17 +85,8 @@ class Population:
         """Everything that carries over to the next iteration, but for the replayed frames; by name."""
         named = {f"rollout.{name}": value for name, value in self.rollout.tensors().items()}
         for learner in self.learners:
-            for kind, module in learner.modules().items():
-                named |= {f"{learner.team.name}.{kind}.{name}": v for name, v in module.state_dict().items()}
-            for kind, optimiser in learner.optimisers().items():
-                named |= {f"{learner.team.name}.adam.{kind}.{name}": v for name, v in optimiser.tensors().items()}
-            named |= {f"{learner.team.name}.{name}": v for name, v in learner.buffers().items()}
+            named |= {f"{learner.team.name}.{name}": value for name, value in learner.tensors().items()}
         return named
-
-    def replayed(self) -> dict[str, Tensor]:
-        """The replayed frames by name; none for the on-policy algorithms."""
-        kept = {learner.team.name: getattr(learner, "kept", {}) for learner in self.learners}
-        return {f"{team}.{name}": value for team, values in kept.items() for name, value in values.items()}
 
     def _learner(self, index: int, seeds: Sequence[int]) -> Learner:
         group = self.task.groups[index]

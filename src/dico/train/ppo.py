@@ -24,7 +24,6 @@ class PPO(Learner):
         self.critic = self._critic(self.team.obs_dim, (self.members,))
         self.critic_adam = self._adam(self.critic, self.config.lr)
         self.batch: Batch | None = None
-        self._loss = self.stage.function(self.loss)
 
     def act(self, obs: Float[Tensor, "members envs n o"]) -> Decision:
         """Sample."""
@@ -77,7 +76,7 @@ class PPO(Learner):
         self.cursor += size
 
     def _touched(self) -> list[Tensor]:
-        return [*self.changed(), self.cursor]
+        return [*self.tensors().values(), self.cursor]
 
     def update(
         self,

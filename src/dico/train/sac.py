@@ -1,6 +1,5 @@
 """ISAC and MASAC: soft actor-critic with two critics per agent, or two for the group."""
 
-import copy
 import math
 from collections.abc import Callable
 from functools import partial
@@ -14,23 +13,20 @@ from dico.train.offpolicy import OffPolicyLearner
 from dico.train.optimiser import PopulationAdam, follow_
 from dico.train.squashed import squash, squashed_log_prob
 
-CRITICS = 2
-
 
 class SAC(OffPolicyLearner):
     """Tanh-squashed Gaussians, the lesser of two critics, and an entropy weight tuned to a target entropy."""
 
+    CRITICS = (2,)
+
     def __init__(self, *args, **options):
         super().__init__(*args, **options)
-        actions = len(self.team.low)
-        self.critic = self._critic(self.team.obs_dim + actions, (self.members, CRITICS))
-        self.critic_adam = self._adam(self.critic, self.config.lr)
-        self.delayed = copy.deepcopy(self.critic).requires_grad_(requires_grad=False)
         start = torch.full((self.members,), math.log(self.config.alpha), device=self.low.device)
         self.log_alpha = nn.Parameter(start)
-        self._loss = self.stage.function(self.loss)
         self.alpha_adam = PopulationAdam([self.log_alpha], self.config.lr, self.config.adam_eps)
-        self.target_entropy = -float(actions)  # of each agent's policy: log-probabilities are each agent's own
+        self.target_entropy = -float(
+            len(self.team.low)
+        )  # of each agent's policy: log-probabilities are each agent's own
 
     def act(self, obs: Float[Tensor, "members envs n o"]) -> Decision:
         """Sample."""
@@ -108,15 +104,11 @@ class SAC(OffPolicyLearner):
         self, critic: Callable[[Tensor], Tensor], obs: Tensor, action: Tensor
     ) -> Float[Tensor, "members critics rows n"]:
         x = torch.cat((obs, action), -1)
-        return critic(x[:, None].expand(-1, CRITICS, *[-1] * (x.ndim - 1)))
+        return critic(x[:, None].expand(-1, *self.CRITICS, *[-1] * (x.ndim - 1)))
 
-    def modules(self) -> dict[str, nn.Module]:
-        """All networks by name."""
-        return {"policy": self.policy, "critic": self.critic, "delayed": self.delayed}
-
-    def optimisers(self):
+    def optimisers(self) -> dict[str, PopulationAdam]:
         """All optimisers by name."""
-        return super().optimisers() | {"critic": self.critic_adam, "alpha": self.alpha_adam}
+        return super().optimisers() | {"alpha": self.alpha_adam}
 
     def buffers(self) -> dict[str, Tensor]:
         """The entropy weight besides."""

@@ -1,7 +1,6 @@
 """A training from start to end: iterations, the run folder, interruption and resumption."""
 
 import json
-import math
 import os
 import platform
 import signal
@@ -19,7 +18,7 @@ import torch
 
 import dico
 from dico._checks import check_positive
-from dico.runs import FORMAT, Run, RunError, load, plain, read_checkpoints, write_json
+from dico.runs import FORMAT, Run, RunError, has_diverged, load, plain, read_checkpoints, write_json
 from dico.train.checkpoint import KEPT, back_to, check_space, restore, save
 from dico.train.config import Config
 from dico.train.population import Population
@@ -98,10 +97,9 @@ def resume(
     if config is not None and config != saved:
         changed = ", ".join(config.differs_from(saved))
         raise RunError(f"{folder} was trained with another configuration ({changed}): start a new run with this one")
-    settings = json.loads((run.folder / "config.json").read_text())["session"]
-    population = Population(saved, Stage(settings["stage"], _device(device), settings["precision"]))
+    population = Population(saved, Stage(run.session["stage"], _device(device), run.session["precision"]))
     return _iterate(
-        population, run.folder, observers, settings["checkpoint_every"], settings["replay_checkpoint"], again=True
+        population, run.folder, observers, run.session["checkpoint_every"], run.session["replay_checkpoint"], again=True
     )
 
 
@@ -186,7 +184,7 @@ def _replay_store(population: Population, folder: Path, checkpoint_every: int, w
 def _mark_diverged(rows: Sequence[dict[str, Any]], known: set[int], say: Callable[[str], None]) -> None:
     """Mark the rows of members whose numbers are no longer finite, and say so once."""
     for row in rows:
-        if not all(math.isfinite(value) for value in row.values() if isinstance(value, float)):
+        if has_diverged(row):
             row["diverged"] = True
             if row["member"] not in known:
                 who = f"member {row['member']} (snd {row['constraint']}, seed {row['seed']})"
