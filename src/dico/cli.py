@@ -39,6 +39,8 @@ class Train:
     """eager, compiled or graphs (CUDA graphs); auto is graphs on a CUDA device and eager elsewhere."""
     precision: str = "tf32"
     """Of matrix products on a CUDA device: tf32, bf16 or float32."""
+    block: int | None = None
+    """Members on the device at once, the others waiting in the host's memory; by default as many as fit."""
     checkpoint_every: int = ITERATIONS_BETWEEN_CHECKPOINTS
     """Iterations between two checkpoints."""
     replay_checkpoint: bool = True
@@ -57,6 +59,8 @@ class Resume:
     """The run folder."""
     device: str = "auto"
     """auto, cpu or cuda."""
+    block: int | None = None
+    """Members on the device at once, the others waiting in the host's memory; by default as many as fit."""
     tensorboard: bool = False
     """Log to RUN/tensorboard too."""
     wandb: bool = False
@@ -140,11 +144,14 @@ def _run(command: object, console: Console) -> int:
             run = train(
                 command.settings, command.run, device=command.device, stage=command.stage, precision=command.precision,
                 observers=_observers(command, console), checkpoint_every=command.checkpoint_every,
-                replay_checkpoint=command.replay_checkpoint,
+                replay_checkpoint=command.replay_checkpoint, block=command.block,
             )  # fmt: skip
             _conclude(run, console)
         case Resume():
-            _conclude(resume(command.run, device=command.device, observers=_observers(command, console)), console)
+            run = resume(
+                command.run, device=command.device, block=command.block, observers=_observers(command, console)
+            )
+            _conclude(run, console)
         case Eval():
             check_positive("episodes", command.episodes)
             rows = evaluate(

@@ -109,6 +109,8 @@ class Config:
     """The policies' kind: deterministic, shared_std, agent_std, agent_std_paper; auto is what the algorithm needs."""
     tau: float = 0.01
     """Soft update of the diversity estimate in [0, 1]; 1 makes thm:scaling exact on each batch."""
+    estimate_frames: int | None = None
+    """Frames of a minibatch that the estimate is made on, all by default; fewer make large teams cheaper."""
     gradient: Literal["soft", "detached", "straight_through"] = "soft"
     """How the gradient flows through the diversity estimate."""
     initial: Literal["batch", "desired"] = "batch"
@@ -140,6 +142,8 @@ class Config:
             check_number(name, getattr(self, name), low, high)
         for name in ABOVE_ZERO:
             _check_above_zero(name, getattr(self, name))
+        if self.estimate_frames is not None:
+            check_positive("estimate_frames", self.estimate_frames)
         check_number("first_seed", self.first_seed, 0, whole=True)
         for size in self.hidden:
             check_positive("hidden", size)

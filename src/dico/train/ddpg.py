@@ -39,7 +39,7 @@ class DDPG(OffPolicyLearner):
         self, obs: Tensor, next_obs: Tensor, action: Tensor, reward: Tensor, done: Tensor
     ) -> tuple[Float[Tensor, " members"], Float[Tensor, " members"]]:
         """The actor's and the critic's losses together, each with a gradient for its own parameters alone."""
-        params, snd_hat = self.policy.forward_and_estimate(obs)
+        params, snd_hat = self.act_and_estimate(obs)
         actor_loss = self.merged(self.actor_loss(obs, params), params)
         return actor_loss + self.critic_loss(obs, next_obs, action, reward, done), snd_hat
 

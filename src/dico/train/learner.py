@@ -12,7 +12,7 @@ from torch.func import functional_call
 from dico.constraints import Constraint
 from dico.losses import action_space_loss
 from dico.metrics import METRICS, snd
-from dico.policy import DiCo
+from dico.policy import DiCo, Estimated
 from dico.random import Random
 from dico.train.config import Config
 from dico.train.critics import CentralCritic, LocalCritic, initialise_
@@ -21,6 +21,8 @@ from dico.train.staging import Stage
 
 MEASURED_FRAMES = 4096
 """SND, overflow and the like are measured on up to so many frames of each batch, evenly spaced."""
+MEASURED_ROWS = 16_384
+"""And on up to so many observations, of which a frame has one for each agent."""
 
 
 @dataclass(frozen=True)
@@ -120,6 +122,14 @@ class Learner(ABC):
         """All other tensors that carry over from one batch to the next, by name."""
         return {"rng.counter": self.rng.counter}
 
+    def act_and_estimate(self, obs: Float[Tensor, "members rows n o"]) -> Estimated:
+        """A training pass; the estimate is made on all frames, or on the first of them, which are in random order."""
+        frames = self.config.estimate_frames
+        if frames is None or frames >= obs.shape[1]:
+            return self.policy.forward_and_estimate(obs)
+        snd_hat = self.policy.estimate(obs[:, :frames])
+        return Estimated(self.policy(obs, snd_hat), snd_hat)
+
     def mean(self, params: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch n a"]:
         """The means among a policy's outputs."""
         return params[..., : len(self.team.low)]
@@ -164,11 +174,16 @@ class Learner(ABC):
             named |= {f"adam.{kind}.{name}": value for name, value in optimiser.tensors().items()}
         return named
 
+    @property
+    def measured_frames(self) -> int:
+        """How many frames of a batch diversity is measured on, at most."""
+        return max(1, min(MEASURED_FRAMES, MEASURED_ROWS // self.team.n_agents))
+
     @torch.no_grad()
     def measure(self, batch: Batch) -> dict[str, Float[Tensor, " members"]]:
         """What the run folder says of each member after a batch."""
         obs = batch.obs.flatten(1, 2)
-        obs = obs[:, :: -(-obs.shape[1] // MEASURED_FRAMES)]
+        obs = obs[:, :: -(-obs.shape[1] // self.measured_frames)]
         params, everyone = self.policy(obs), self.policy.everyone(obs)
         controlled = self.config.metric
         return {

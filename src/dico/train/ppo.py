@@ -61,11 +61,16 @@ class PPO(Learner):
     @torch.no_grad()
     def _advantages(self) -> None:
         batch = cast(Batch, self.batch)
-        value, next_value = self.critic(batch.obs), self.critic(batch.next_obs)
+        value, next_value = self._values(batch.obs), self._values(batch.next_obs)
         done = batch.done[..., None]
         advantage = gae(batch.reward, value, next_value, done, self.config.gamma, self.config.gae_lambda)
         self.advantage.copy_(advantage)
         self.value_target.copy_(advantage + value)
+
+    def _values(self, obs: Float[Tensor, "members steps envs n o"]) -> Float[Tensor, "members steps envs n"]:
+        """About a minibatch of frames at a time, so that it takes no more memory than an update."""
+        steps = max(1, self.config.minibatch // obs.shape[2])
+        return torch.cat([self.critic(part) for part in obs.split(steps, 1)], 1)
 
     def _minibatch(self, size: int) -> None:
         batch = cast(Batch, self.batch)
@@ -96,7 +101,7 @@ class PPO(Learner):
         self, obs: Tensor, raw: Tensor, log_prob: Tensor, advantage: Tensor, value_target: Tensor
     ) -> tuple[Float[Tensor, " members"], Float[Tensor, " members"]]:
         """The actor's and the critic's losses together, which share no parameter; and the diversity estimate."""
-        params, snd_hat = self.policy.forward_and_estimate(obs)
+        params, snd_hat = self.act_and_estimate(obs)
         actor_loss = self.merged(self.actor_loss(params, raw, log_prob, advantage), params)
         return actor_loss + self.critic_loss(obs, value_target), snd_hat
 

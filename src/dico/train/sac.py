@@ -64,7 +64,7 @@ class SAC(OffPolicyLearner):
         The noise of the actions now and next comes from outside: drawn in here, a compiled backward pass might draw
         it again.
         """
-        params, snd_hat = self.policy.forward_and_estimate(obs)
+        params, snd_hat = self.act_and_estimate(obs)
         new_action, log_prob = self.reparametrise(params, noise)
         actor_loss = self.merged(self.actor_loss(obs, new_action, log_prob), params)
         with torch.no_grad():

@@ -19,8 +19,10 @@ import torch
 import dico
 from dico._checks import check_positive
 from dico.runs import FORMAT, Run, RunError, has_diverged, load, plain, read_checkpoints, write_json
+from dico.train.blocks import Blocks, make_population
 from dico.train.checkpoint import KEPT, back_to, check_space, restore, save
 from dico.train.config import Config
+from dico.train.memory import Plan
 from dico.train.population import Population
 from dico.train.replay_store import ReplayStore
 from dico.train.staging import Stage
@@ -68,17 +70,19 @@ def train(
     observers: Sequence[Observer] = (),
     checkpoint_every: int = ITERATIONS_BETWEEN_CHECKPOINTS,
     replay_checkpoint: bool = True,
+    block: int | None = None,
 ) -> Run:
     """Train a population into a new run folder, by default one under ``runs`` named after task and time.
 
-    ``stage`` and ``precision`` are those of :class:`~dico.train.staging.Stage`.
+    ``stage`` and ``precision`` are those of :class:`~dico.train.staging.Stage`. ``block`` is how many members are on
+    the device at once; by default as many as fit.
     """
     check_positive("checkpoint_every", checkpoint_every)
     stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
     folder = Path(folder or Path("runs") / f"{config.task.replace(':', '-')}-{config.algorithm}-{stamp}")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise RunError(f"{folder} exists already: choose another folder, or `dico resume {folder}`")
-    population = Population(config, Stage(stage, _device(device), precision))
+    population = make_population(config, Stage(stage, _device(device), precision), block)
     check_space(folder, population, _replay_store(population, folder, checkpoint_every, replay_checkpoint))
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -89,7 +93,12 @@ def train(
 
 
 def resume(
-    folder: str | Path, *, config: Config | None = None, device: str = "auto", observers: Sequence[Observer] = ()
+    folder: str | Path,
+    *,
+    config: Config | None = None,
+    device: str = "auto",
+    observers: Sequence[Observer] = (),
+    block: int | None = None,
 ) -> Run:
     """Go on with a run from its newest whole checkpoint, exactly as if it had never stopped."""
     run = load(folder)
@@ -97,7 +106,7 @@ def resume(
     if config is not None and config != saved:
         changed = ", ".join(config.differs_from(saved))
         raise RunError(f"{folder} was trained with another configuration ({changed}): start a new run with this one")
-    population = Population(saved, Stage(run.session["stage"], _device(device), run.session["precision"]))
+    population = make_population(saved, Stage(run.session["stage"], _device(device), run.session["precision"]), block)
     return _iterate(
         population, run.folder, observers, run.session["checkpoint_every"], run.session["replay_checkpoint"], again=True
     )
@@ -129,6 +138,7 @@ def _iterate(
                 say(f"resuming {folder} at {population.frames:,} frames{finished}")
                 if not population.config.on_policy and replay is None:
                     say("replayed frames were not kept: the replay starts empty, so this resume is approximate")
+            _say_memory(population, say)
             say(f"each checkpoint takes {state_bytes / 1e6:,.1f} MB on disk{_and_replay(replay_bytes)}")
             with _stopping(say) as stop, (folder / "metrics.jsonl").open("a") as metrics:
                 while not population.finished and not stop.is_set():
@@ -140,6 +150,12 @@ def _iterate(
                     if population.iteration % checkpoint_every == 0 or population.finished or stop.is_set():
                         os.fsync(metrics.fileno())
                         save(population, folder, replay, metrics.tell())
+        except torch.OutOfMemoryError as error:
+            size = getattr(population, "block", len(population.members))
+            raise RunError(
+                f"{population.stage.device} ran out of memory with {size} members at once: free some, or go on with "
+                f"fewer at a time: dico resume {folder} --block {max(1, size // 2)}"
+            ) from error
         except KeyboardInterrupt:
             newest = next(read_checkpoints(folder), None)
             kept = f"the newest checkpoint is at {newest.frames:,} frames" if newest else "there is no checkpoint yet"
@@ -169,6 +185,16 @@ def _write(metrics: TextIO, rows: Sequence[dict[str, Any]]) -> None:
         metrics.flush()
     except OSError as error:
         raise RunError(f"{metrics.name} could not be written ({error}); the newest checkpoint is intact") from error
+
+
+def _say_memory(population: Population, say: Callable[[str], None]) -> None:
+    if population.stage.device.type != "cpu":
+        say(f"planned memory of the device: {Plan.of(population.config)}")
+    if isinstance(population, Blocks):
+        say(
+            f"{len(population.members)} members take turns on {population.stage.device}, {population.block} at a time; "
+            "those that wait are in the host's memory"
+        )
 
 
 def _and_replay(size: int) -> str:

@@ -1,0 +1,106 @@
+"""A population in blocks is the same population."""
+
+import pytest
+import torch
+from populations import config
+
+import dico
+from dico.runs import RunError, read_checkpoints
+from dico.train.blocks import Blocks, make_population
+from dico.train.checkpoint import restore, save
+from dico.train.memory import Plan
+from dico.train.population import Population
+from dico.train.replay_store import ReplayStore
+from dico.train.staging import Stage
+
+FIVE = {"snd": ("0", "0.3", "1", ">=0.5", "free"), "seeds": 1}
+EAGER = Stage("eager")
+
+
+def assert_same(rows, expected):
+    assert [list(row) for row in rows] == [list(row) for row in expected]
+    for row, other in zip(rows, expected, strict=True):
+        for name, value in row.items():
+            if name != "seconds":
+                assert value == (
+                    pytest.approx(other[name], rel=1e-4, abs=1e-6) if isinstance(value, float) else other[name]
+                )
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"algorithm": "ippo"},
+        {"algorithm": "maddpg", "replay": 100},  # written over in the third batch
+        {"algorithm": "isac"},
+        {"task": "tag", "algorithm": "mappo", "freeze": ("agent=40",)},
+    ],
+    ids=lambda changes: changes["algorithm"],
+)
+@pytest.mark.parametrize("block", [1, 2, 4])
+def test_blocks_equal_the_undivided_population(changes, block):
+    settings = config(**FIVE, **changes)
+    whole, parts = Population(settings), Blocks(settings, EAGER, block)
+    for _ in range(3):
+        assert_same(parts.iterate(), whole.iterate())
+    for name, value in parts.tensors().items():
+        torch.testing.assert_close(value, whole.tensors()[name], rtol=1e-3, atol=1e-5, msg=name)
+
+
+def test_blocks_are_as_even_as_can_be():
+    assert Blocks(config(**FIVE), EAGER, 4).block == 3
+
+
+@pytest.mark.parametrize("algorithm", ["ippo", "iddpg"])
+def test_a_checkpoint_of_blocks_goes_on_with_other_blocks(algorithm, tmp_path):
+    settings = config(**FIVE, algorithm=algorithm)
+
+    def stored(population):
+        return None if settings.on_policy else ReplayStore(population, tmp_path, settings.frames_per_batch, 3)
+
+    first, second = Blocks(settings, EAGER, 2), Blocks(settings, EAGER, 3)
+    first.iterate()
+    save(first, tmp_path, stored(first), 0)
+    restore(second, next(read_checkpoints(tmp_path)), stored(second))
+    assert_same(second.iterate(), first.iterate())
+
+
+def test_training_in_blocks_says_so(tmp_path):
+    class Listener:
+        def __init__(self):
+            self.heard = []
+
+        def begin(self, population, folder): ...
+        def iteration(self, rows, seconds): ...
+        def end(self): ...
+        def say(self, message):
+            self.heard.append(message)
+
+    listener = Listener()
+    run = dico.train(config(**FIVE), tmp_path / "run", block=2, observers=[listener])
+    assert "5 members take turns on cpu, 2 at a time; those that wait are in the host's memory" in listener.heard
+    assert run.policies().members == (5,)
+
+
+def test_running_out_of_memory_says_what_to_do(tmp_path, monkeypatch):
+    def exhausted(self):
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    monkeypatch.setattr(Population, "iterate", exhausted)
+    with pytest.raises(RunError, match=r"ran out of memory with 5 members at once.*dico resume .* --block 2"):
+        dico.train(config(**FIVE), tmp_path / "run")
+
+
+@pytest.mark.unchecked
+def test_a_block_has_at_least_a_member():
+    with pytest.raises(ValueError, match="block must be a positive integer, got 0"):
+        make_population(config(), EAGER, 0)
+
+
+def test_the_plan_counts_what_is_there():
+    settings = config(algorithm="iddpg", replay=500)
+    plan, one = Plan.of(settings), Population(settings, members=[0])
+    assert plan.networks == sum(value.nbytes for value in one.tensors().values())
+    assert plan.replay == sum(value.nbytes for value in one.learners[0].kept.values())
+    assert plan.fitting(2**34) == int((0.9 * 2**34 - 2**30) // plan.member)
+    assert plan.fitting(0) == 1
