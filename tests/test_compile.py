@@ -121,3 +121,40 @@ def test_vmapped_gradients_of_the_metric_equal_a_loops():
     together = vmap(torch.func.grad(snd))(x)
     alone = torch.stack([torch.func.grad(snd)(row) for row in x])
     torch.testing.assert_close(together, alone)
+
+
+@pytest.mark.unchecked
+@pytest.mark.parametrize("bf16", [False, True], ids=["float32", "bf16"])
+def test_narrow_layers_of_many_rows_are_written_out_alike(bf16):
+    torch.manual_seed(0)
+    policy = make(members=(2,), constraint=stack_constraints([equal(0.2), free()]))
+    obs = torch.randn(2, 700, 3, 4)  # 2100 rows of each member
+    policy.commit_(policy.estimate(obs))
+
+    def loss(obs):
+        with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
+            return policy.forward_and_estimate(obs)[0].float().square().mean()
+
+    values, gradients = [], []
+    for run in (loss, torch.compile(loss, fullgraph=True, backend="aot_eager")):
+        values.append(run(obs))
+        gradients.append(torch.autograd.grad(values[-1], list(policy.parameters())))
+    close = {"rtol": 3e-2, "atol": 3e-3} if bf16 else {"rtol": 1e-4, "atol": 1e-6}
+    torch.testing.assert_close(*values, **close)
+    for eager, compiled in zip(*gradients, strict=True):
+        torch.testing.assert_close(compiled, eager, **close)
+
+
+@pytest.mark.unchecked
+def test_a_compiled_narrow_layer_needs_no_matrix_product():
+    products = []
+
+    def backend(graph, inputs):
+        products.extend(node for node in graph.graph.nodes if "matmul" in str(node.target))
+        return graph.forward
+
+    policy = make()
+    torch.compile(policy.estimate, fullgraph=True, backend=backend)(torch.randn(2048, 4))
+    assert not products  # with one hidden layer, all layers are narrow on one side
+    torch.compile(policy.estimate, fullgraph=True, backend=backend)(torch.randn(2047, 4))
+    assert products

@@ -11,6 +11,9 @@ from torch import Tensor, nn
 
 from dico._checks import check_choice
 
+FEW_COLUMNS, MANY_ROWS = 4, 2048
+"""A compiled product with so few inputs or outputs, for so many rows, is a matter of memory: it is written out."""
+
 
 @runtime_checkable
 class Deviations(Protocol):
@@ -48,7 +51,24 @@ class StackedLinear(nn.Module):
             parameter.copy_(bound * (2 * uniform(tuple(parameter.shape)) - 1))
 
     def forward(self, x: Float[Tensor, "*#stack rows inputs"]) -> Float[Tensor, "*stack rows outputs"]:
+        if torch.compiler.is_compiling() and x.shape[-2] >= MANY_ROWS:
+            if self.weight.shape[-2] <= FEW_COLUMNS:
+                return self._from_few(x)
+            if self.weight.shape[-1] <= FEW_COLUMNS:
+                return self._to_few(x)
         return torch.matmul(x, self.weight) + self.bias
+
+    def _from_few(self, x: Tensor) -> Tensor:
+        """The same column by column, which a compiler fuses with the activation: one trip through memory, not three."""
+        columns = zip(x.split(1, -1), self.weight.split(1, -2), strict=True)
+        output = sum((column * row for column, row in columns), self.bias)
+        kind = x.device.type
+        return output.to(torch.get_autocast_dtype(kind)) if torch.is_autocast_enabled(kind) else output
+
+    def _to_few(self, x: Tensor) -> Tensor:
+        """The same output by output; the backward pass then needs no trip of its own for the gradient of ``x``."""
+        outputs = [(x * weight.mT).sum(-1, keepdim=True) for weight in self.weight.split(1, -1)]
+        return torch.cat(outputs, -1) + self.bias
 
     def extra_repr(self) -> str:
         *stack, inputs, outputs = self.weight.shape
