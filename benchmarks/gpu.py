@@ -1,140 +1,196 @@
-"""The trainer on a CUDA device, in one command: python benchmarks/gpu.py [--json FILE]
+"""The trainer on a CUDA device, in one command: python benchmarks/gpu.py [SECTION ...] [--json FILE]
 
-Seconds for each iteration at the paper's settings, against the original's as measured before on one H200 (IPPO
-navigation 17.7 s for 60,000 frames, MADDPG dispersion 33.5 s for 6,000 frames), and environment steps at 16,800 worlds.
+sections (all, if none is named):
+  prepare     compile what the others need, several at a time, into the compiler's cache
+  iterations  seconds for an iteration at the paper's settings, the device's limits, and where the time goes
+  steps       environment steps at 16,800 worlds
+  members     how cost grows with the population
+  agents      how cost grows with the team
+  learning    navigation, quick preset: the same seeds on the CPU and at every stage on the device
+  blocks      a population that does not fit into the memory it is allowed
+  original    BenchMARL with the same networks and the original's passes, one run (needs dico-marl[benchmarl])
 """
 
 import argparse
 import json
 import platform
-import time
+import subprocess
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import torch
+from gpu_cases import Case, clocked, device_rates, measured, started
 
 from dico.experiments import preset
 from dico.random import Random
 from dico.tasks import TASKS, make
+from dico.train.blocks import Blocks, make_population
 from dico.train.population import Population
+from dico.train.session import machine
 from dico.train.staging import Stage
 
-ORIGINAL = {"ippo": 17.7, "maddpg": 33.5}
-ROWS = [
-    # task, members, precision, action loss, other settings
-    ("navigation", 1, "tf32", "merged", {}),
-    ("navigation", 1, "tf32", "separate", {}),
-    ("navigation", 28, "tf32", "merged", {}),
-    ("navigation", 28, "bf16", "merged", {}),
-    ("navigation", 28, "tf32", "separate", {}),
-    ("dispersion", 1, "tf32", "merged", {}),
-    ("dispersion", 1, "tf32", "separate", {}),
-    ("dispersion", 12, "tf32", "merged", {}),
-    ("dispersion", 12, "tf32", "separate", {}),
+ITERATIONS = [
+    Case("navigation", 1),
+    Case("navigation", 1, action_loss="separate"),
+    Case("navigation", 28),
+    Case("navigation", 28, "bf16"),
+    Case("navigation", 28, action_loss="separate"),
+    Case("dispersion", 1),
+    Case("dispersion", 1, action_loss="separate"),
+    Case("dispersion", 12),
+    Case("dispersion", 12, action_loss="separate"),
 ]
+FEWER_PASSES = {"epochs": 2}
+"""Growth is told by single updates; a whole iteration of the largest would take minutes."""
+MEMBERS = [Case("navigation", members, settings=FEWER_PASSES) for members in (1, 4, 16, 64, 128)]
+AGENTS = [Case("navigation", 1, agents=n, settings=FEWER_PASSES) for n in (2, 4, 8, 16, 32)]
+SAMPLED = [replace(case, settings=FEWER_PASSES | {"estimate_frames": 128}) for case in AGENTS[2:]]
+CASES = ITERATIONS + MEMBERS + AGENTS[1:] + SAMPLED
+AT_ONCE = 6
+"""Processes that compile at the same time."""
 
 
-def iteration(task: str, members: int, precision: str, action_loss: str, settings: dict[str, Any]) -> dict[str, Any]:
-    """Time the second and third iteration; the first compiles and captures."""
-    torch.cuda.empty_cache()
-    torch.cuda.reset_peak_memory_stats()
-    torch.compiler.reset()
-    config = preset("paper", task, snd=("0.5",), seeds=members, action_loss=action_loss, **settings)
-    population = Population(config, Stage("graphs", "cuda", precision))
-    times = []
-    for _ in range(3):
-        torch.cuda.synchronize()
-        start = time.perf_counter()
-        population.iterate()
-        torch.cuda.synchronize()
-        times.append(time.perf_counter() - start)
-    seconds = min(times[1:])
-    original = members * ORIGINAL[config.algorithm]
-    return {
-        "task": task, "algorithm": config.algorithm, "members": members, "precision": precision,
-        "action loss": action_loss, "seconds": round(seconds, 3), "original": original,
-        "times faster": round(original / seconds), "first iteration": round(times[0], 1),
-        "peak GB": round(torch.cuda.max_memory_allocated() / 1e9, 1),
-    }  # fmt: skip
+def prepare() -> list[dict[str, Any]]:
+    """Start every case once in a process of its own."""
+
+    def start(index: int) -> dict[str, Any]:
+        command = [sys.executable, __file__, "--start", str(index)]
+        answer = subprocess.run(command, capture_output=True, text=True, check=False)
+        return {"case": str(CASES[index]), "error": answer.stderr[-300:] if answer.returncode else ""}
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        return list(pool.map(start, range(len(CASES))))
 
 
-def no_synchronisation() -> None:
-    """Fails if anything inside collecting or learning waits for the device."""
-    for task in ("navigation", "dispersion"):
-        config = preset("quick", task, seeds=1, snd=("0.5",))
-        population = Population(config, Stage("graphs", "cuda"))
-        population.iterate()
-        torch.cuda.set_sync_debug_mode("error")
-        batches = population.rollout.collect(population.learners, config.steps, 0)
-        population.learners[0].learn(batches[0])
-        torch.cuda.set_sync_debug_mode("default")
-
-
-def environment_step(name: str, worlds: int = 16_800, steps: int = 200) -> dict[str, Any]:
+def steps(worlds: int = 16_800, repeats: int = 200) -> list[dict[str, Any]]:
     """Milliseconds for a compiled step with observation, replayed as a CUDA graph."""
-    task = make(name)
-    state = task.reset(worlds, Random([0], device="cuda"))
-    actions = torch.rand(1, worlds, task.n_agents, 2, device="cuda") * 2 - 1
-    stage = Stage("graphs", "cuda")
 
-    def advance(state: Any, actions: Any) -> Any:
-        return task.observe(task.step(state, actions)[0])
-
-    fused = stage.function(advance)
-    replayed = stage.procedure(lambda: fused(state, actions), list)
-    replayed()
-    torch.cuda.synchronize()
-    start = time.perf_counter()
-    for _ in range(steps):
+    def step(name: str) -> dict[str, Any]:
+        task, stage = make(name), Stage("graphs", "cuda")
+        state = task.reset(worlds, Random([0], device="cuda"))
+        actions = torch.rand(1, worlds, task.n_agents, 2, device="cuda") * 2 - 1
+        fused = stage.function(lambda state, actions: task.observe(task.step(state, actions)[0]))
+        replayed = stage.procedure(lambda: fused(state, actions), list)
         replayed()
-    torch.cuda.synchronize()
-    return {"task": name, "worlds": worlds, "ms per step": round(1e3 * (time.perf_counter() - start) / steps, 4)}
+        seconds = clocked(lambda: [replayed() for _ in range(repeats)])[0]
+        return {"task": name, "worlds": worlds, "ms a step": 1e3 * seconds / repeats}
+
+    return [step(name) for name in TASKS]
 
 
-def learning() -> list[dict[str, Any]]:
-    """Navigation, quick preset: last rewards and SND of each member at every stage."""
+def learning(frames: int = 120_000) -> list[dict[str, Any]]:
+    """Reward and SND of each member in every iteration."""
     rows = []
-    for stage, device in (("eager", "cpu"), ("eager", "cuda"), ("graphs", "cuda")):
+    for stage, device in (("eager", "cpu"), ("eager", "cuda"), ("compiled", "cuda"), ("graphs", "cuda")):
         torch.compiler.reset()
-        population = Population(preset("quick", frames=120_000), Stage(stage, device))
-        start = time.perf_counter()
-        last: list[dict[str, Any]] = []
+        population = Population(preset("quick", frames=frames), Stage(stage, device))
         while not population.finished:
-            last = population.iterate()
-        seconds = round(time.perf_counter() - start, 1)
-        for row in last:
-            wanted = {name: row[name] for name in ("constraint", "seed", "reward", "snd")}
-            rows.append({"stage": stage, "device": device, **wanted, "seconds": seconds})
+            for row in population.iterate():
+                wanted = {name: row[name] for name in ("constraint", "seed", "frames", "reward", "snd")}
+                rows.append({"stage": f"{device} {stage}", **wanted})
     return rows
+
+
+def blocks(allowed_gb: float = 6.0) -> list[dict[str, Any]]:
+    """28 members of navigation in the memory that holds them all, and in less."""
+    levels = ("0", "0.1", "0.3", "0.5", "0.7", "1", "free")
+    config = preset("paper", "navigation", snd=levels, seeds=4, action_loss="merged", epochs=5)
+    total = torch.cuda.get_device_properties(0).total_memory
+    rows = []
+    for allowed in (total, allowed_gb * 1e9):
+        torch.compiler.reset()
+        torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats()
+        torch.cuda.set_per_process_memory_fraction(min(1.0, allowed / total))
+        population = make_population(config, Stage("graphs", "cuda"))
+        population.iterate()
+        size = population.block if isinstance(population, Blocks) else len(population.members)
+        row = {"allowed GB": allowed / 1e9, "members at once": size, "s (5 passes)": clocked(population.iterate)[0]}
+        rows.append(row | {"reserved GB": torch.cuda.max_memory_reserved() / 1e9})
+        del population
+    torch.cuda.set_per_process_memory_fraction(1.0)
+    return rows
+
+
+def original() -> list[dict[str, Any]]:
+    """Seconds for one iteration of one run, the second; the first warms up."""
+    from benchmarl_dico import iterations_seconds
+
+    rows = []
+    for task in ("navigation", "dispersion"):
+        config = preset("paper", task, snd=("0.5",), seeds=1)
+        collect, learn = iterations_seconds(config, "cuda", iterations=2)[-1]
+        rows.append(
+            {"task": task, "algorithm": config.algorithm, "collect s": collect, "learn s": learn, "s": collect + learn}
+        )
+    return rows
+
+
+def cases(of: list[Case], iterations: int) -> Callable[[], list[dict[str, Any]]]:
+    def run() -> list[dict[str, Any]]:
+        rows = []
+        for case in of:
+            try:
+                rows.append(measured(case, iterations))
+                print(rows[-1], flush=True)
+            except torch.OutOfMemoryError as error:
+                print(case, error, flush=True)
+        return rows
+
+    return run
+
+
+SECTIONS: dict[str, Callable[[], list[dict[str, Any]]]] = {
+    "prepare": prepare,
+    "iterations": cases(ITERATIONS, 2),
+    "steps": steps,
+    "members": cases(MEMBERS, 1),
+    "agents": cases(AGENTS + SAMPLED, 1),
+    "blocks": blocks,
+    "learning": learning,
+    "original": original,
+}
 
 
 def table(rows: list[dict[str, Any]]) -> None:
     print("\n| " + " | ".join(rows[0]) + " |\n|" + "---|" * len(rows[0]))
     for row in rows:
-        print(
-            "| " + " | ".join(f"{v:.4g}" if isinstance(v, float) else str(v) for v in row.values()) + " |", flush=True
-        )
+        print("| " + " | ".join(f"{v:.4g}" if isinstance(v, float) else str(v) for v in row.values()) + " |")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", type=Path)
+    parser.add_argument("sections", nargs="*", metavar="SECTION", help="what to measure; everything if none is named")
+    parser.add_argument(
+        "--json", type=Path, help="where to write the results, after each section; earlier ones are kept"
+    )
+    parser.add_argument("--start", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
+    for name in options.sections:
+        if name not in SECTIONS:
+            parser.error(f"there is no section {name!r}; there are {', '.join(SECTIONS)}")
     torch._dynamo.config.recompile_limit = 64  # one function, many sizes
-    about = {"device": torch.cuda.get_device_name(), "torch": torch.__version__, "python": platform.python_version()}
-    print(about)
-    no_synchronisation()
-    print("nothing waits for the device inside an iteration")
-    results: dict[str, Any] = {"about": about, "iterations": [], "steps": []}
-    for row in ROWS:
-        results["iterations"].append(iteration(*row))
-        print(results["iterations"][-1], flush=True)
-    results["steps"] = [environment_step(name) for name in TASKS]
-    results["learning"] = learning()
-    for name in ("iterations", "steps", "learning"):
+    if options.start is not None:
+        started(CASES[options.start])
+        return
+    rate, copying = device_rates()
+    about = machine(torch.device("cuda")) | {
+        "python": platform.python_version(),
+        "TF32 TFLOP/s": rate / 1e12,
+        "copy TB/s": copying / 1e12,
+    }
+    results = json.loads(options.json.read_text()) if options.json and options.json.exists() else {}
+    results["about"] = about
+    print(about, flush=True)
+    for name in options.sections or SECTIONS:
+        results[name] = SECTIONS[name]()
         table(results[name])
-    if options.json:
-        options.json.write_text(json.dumps(results, indent=1))
+        if options.json:
+            options.json.write_text(json.dumps(results, indent=1))
 
 
 if __name__ == "__main__":
