@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from gpu_cases import Case, clocked, device_rates, measured, started
+from gpu_cases import Case, clocked, device_rates, fresh_device, measured, started
 
 from dico.experiments import preset
 from dico.random import Random
@@ -102,9 +102,7 @@ def blocks(allowed_gb: float = 6.0) -> list[dict[str, Any]]:
     total = torch.cuda.get_device_properties(0).total_memory
     rows = []
     for allowed in (total, allowed_gb * 1e9):
-        torch.compiler.reset()
-        torch.cuda.empty_cache()
-        torch.cuda.reset_peak_memory_stats()
+        fresh_device()
         torch.cuda.set_per_process_memory_fraction(min(1.0, allowed / total))
         population = make_population(config, Stage("graphs", "cuda"))
         population.iterate()

@@ -1,5 +1,6 @@
 """One population on a CUDA device: how long an iteration takes, and how far that is from what the device can do."""
 
+import gc
 import time
 from collections import defaultdict
 from collections.abc import Callable
@@ -52,9 +53,7 @@ class Case:
 
 def measured(case: Case, iterations: int = 2) -> dict[str, Any]:
     """Seconds of the first iteration, which compiles and captures, and the least of the others; memory; limits."""
-    torch.cuda.empty_cache()
-    torch.cuda.reset_peak_memory_stats()
-    torch.compiler.reset()
+    fresh_device()
     config = case.config
     first, population = clocked(lambda: started(case))
     seconds = min(clocked(population.iterate)[0] for _ in range(iterations))
@@ -69,6 +68,14 @@ def measured(case: Case, iterations: int = 2) -> dict[str, Any]:
         "planned GB": case.members * Plan.of(config).member / 1e9,
     }  # fmt: skip
     return row | limits(config, case.members, updating) | spent(update, updating)
+
+
+def fresh_device() -> None:
+    """Nothing of an earlier case is left: no graph's memory, no compiled function."""
+    torch.compiler.reset()
+    gc.collect()
+    torch.cuda.empty_cache()
+    torch.cuda.reset_peak_memory_stats()
 
 
 def started(case: Case) -> Population:
