@@ -8,7 +8,7 @@ import json
 import math
 import os
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,8 @@ from dico.tasks import Task, from_settings
 
 FORMAT = 1
 """Of the run folder; a newer one is refused."""
+COMMON = ("low", "high", "tau")
+"""What the members of a saved policy have in common."""
 
 
 class RunError(ValueError):
@@ -115,22 +117,24 @@ class Run:
         >>> run = load("runs/navigation")  # doctest: +SKIP
         >>> run.policy(snd=0.3, seed=0)(obs)  # doctest: +SKIP
         """
-        stacked = self.policies(group).state_dict()
-        index = self.member(snd, seed).index
-        shared = ("low", "high", "tau")
+        stacked = self.policies(group, [self.member(snd, seed).index]).state_dict()
         policy = self._build(group, members=())
-        policy.load_state_dict({name: v if name in shared else v[index] for name, v in stacked.items()})
+        policy.load_state_dict({name: v if name in COMMON else v[0] for name, v in stacked.items()})
         return policy.eval()
 
-    def policies(self, group: str | None = None) -> DiCo:
-        """All members' policies from the newest checkpoint, as one module with a leading dimension."""
+    def policies(self, group: str | None = None, members: Sequence[int] | None = None) -> DiCo:
+        """All members' policies, or those of the indices given, as one module with a leading dimension.
+
+        They come from the newest checkpoint.
+        """
         checkpoint = next(read_checkpoints(self.folder), None)
         if checkpoint is None:
             raise RunError(f"{self.folder} has no checkpoint yet: let it train on, or `dico resume {self.folder}`")
         prefix = f"{self._group(group)['name']}.policy."
-        saved = checkpoint.tensors()
-        policy = self._build(group, members=(len(self.members),))
-        policy.load_state_dict({k.removeprefix(prefix): v for k, v in saved.items() if k.startswith(prefix)})
+        chosen = list(range(len(self.members)) if members is None else members)
+        saved = {k.removeprefix(prefix): v for k, v in checkpoint.tensors().items() if k.startswith(prefix)}
+        policy = self._build(group, members=(len(chosen),))
+        policy.load_state_dict({name: v if name in COMMON else v[chosen] for name, v in saved.items()})
         return policy.eval()
 
     def member(self, snd: str | float, seed: int = 0) -> Member:
