@@ -12,7 +12,7 @@ from dico.analysis import check_comparable, levels
 from dico.episodes import play
 from dico.runs import Run
 from dico.tasks import MappedTask
-from dico.viz.cast import Cast, choose
+from dico.viz.cast import Cast, choose, one_of_each
 from dico.viz.curves import level_legend, plot_diversity, plot_overflow, plot_reward, plot_tracking
 from dico.viz.decision import plot_decision
 from dico.viz.distances import distance_scale, matrices, plot_distances
@@ -172,9 +172,8 @@ def draw_trajectories(cast: Cast, seed: int = 0, *, frames: int = FRAMES) -> Fig
 
 def draw_distances(run: Run, seed: int | None = None) -> Figure:
     """Who differs from whom at the end, in one seed of each level."""
-    seed = min(member.seed for member in run.members) if seed is None else seed
-    every = matrices(run)
-    shown = {level: every[run.member(level, seed).index, -1] for level in levels(run)}
+    members, every = one_of_each(run, (), seed), matrices(run)
+    shown = {member.constraint: every[member.index, -1] for member in members}
     scale = distance_scale(list(shown.values()))
     with styled():
         figure, axes = level_panels(len(shown), label=0.5)
@@ -184,7 +183,7 @@ def draw_distances(run: Run, seed: int | None = None) -> Figure:
             each.set_xlabel("agent")
         axes[0].set_ylabel("agent")
         colour_bar(figure, image, axes, r"mean $W_2$ distance")
-        caption(figure, f"{what(run)}, seed {seed}, {so_far(run)}")
+        caption(figure, f"{what(run)}, seed {members[0].seed}, {so_far(run)}")
         return figure
 
 

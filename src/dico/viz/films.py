@@ -1,6 +1,6 @@
 """What moves: episodes of several members side by side, and who differs from whom over a training."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,11 +13,11 @@ from matplotlib.image import AxesImage
 from torch import Tensor
 
 from dico._checks import check_positive
-from dico.analysis import frames, levels
+from dico.analysis import frames
 from dico.episodes import Recording
 from dico.runs import Run
 from dico.tasks import MappedTask, map_state
-from dico.viz.cast import Cast
+from dico.viz.cast import Cast, one_of_each
 from dico.viz.distances import distance_scale, matrices, plot_distances, renew_distances
 from dico.viz.fields import field_of, grid, seen_on_grid
 from dico.viz.maps import colour_bar, map_scale, plot_field
@@ -60,12 +60,13 @@ def film_episode(cast: Cast, seed: int = 0, *, with_map: bool, fps: int = 20, dp
     return _film(figure, show, max(lengths) + 1, fps)
 
 
-def film_distances(run: Run, seed: int | None = None, *, fps: int = 10, dpi: int = DPI) -> Film:
-    """The behavioural distances in one seed of each level, from iteration to iteration."""
+def film_distances(
+    run: Run, wanted: Sequence[str | float] = (), seed: int | None = None, *, fps: int = 10, dpi: int = DPI
+) -> Film:
+    """The behavioural distances in one member of each level, or of the levels wanted, from iteration to iteration."""
     check_positive("fps", fps)
-    seed = min(member.seed for member in run.members) if seed is None else seed
-    every = matrices(run)
-    shown = {level: every[run.member(level, seed).index] for level in levels(run)}
+    members, every = one_of_each(run, wanted, seed), matrices(run)
+    shown = {member.constraint: every[member.index] for member in members}
     scale, so_far = distance_scale(list(shown.values())), frames(run)
     with styled():
         figure, axes = level_panels(len(shown), label=0.55)
@@ -79,7 +80,7 @@ def film_distances(run: Run, seed: int | None = None, *, fps: int = 10, dpi: int
         below = caption(figure, "")
 
     def show(step: int) -> None:
-        below.set_text(f"{what(run)}, seed {seed}, {int(so_far[step]):,} frames")
+        below.set_text(f"{what(run)}, seed {members[0].seed}, {int(so_far[step]):,} frames")
         for (image, texts), matrix in zip(drawn, shown.values(), strict=True):
             renew_distances(image, texts, matrix[step])
 

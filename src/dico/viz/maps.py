@@ -20,8 +20,8 @@ from dico.viz.style import MAP
 
 ARROWS = 9
 """Arrows along each side of a map."""
-DOTS = 400
-"""Observations shown over a map, at most about so many."""
+DOTS = 500
+"""Observations shown over a map, at most so many."""
 
 
 def map_scale(fields: Sequence[Field]) -> Normalize:
@@ -80,7 +80,7 @@ def plot_slice(
     image.set_interpolation("nearest")
     axes.set_aspect("auto")
     i, j = coordinates
-    some = array(seen[:: max(1, len(seen) // DOTS)])
+    some = array(seen[torch.randperm(len(seen), generator=torch.Generator().manual_seed(0))[:DOTS]])
     axes.plot(some[:, i], some[:, j], ".", markersize=2, markeredgewidth=0, color="white", alpha=0.7, zorder=2)
     axes.set_xlim(*field.extent[:2])
     axes.set_ylim(*field.extent[2:])

@@ -17,16 +17,17 @@ from torch import Tensor
 
 from dico.tasks.scene import BLACK, GREEN, RED, Box, Circle, Scene
 from dico.viz.fields import Extent
-from dico.viz.style import FAINT
 
-TRAIL = 60
-"""Steps after which a trail has faded away."""
+TRAIL = 100
+"""Steps over which a trail fades."""
+FRESH, OLD = 0.8, 0.15
+"""How strong a trail is where it begins, and when it has faded."""
 MOVES = 1e-3
 """Whatever moves farther than this within an episode leaves a trail."""
-HALO = [patheffects.withStroke(linewidth=3.2, foreground="white")]
+HALO = [patheffects.withStroke(linewidth=2.8, foreground="white")]
 COLOURS = {BLACK: "black", GREEN: "green", RED: "red"}
-PAPER, VALUE = "#ffffff", "#c9dcea"
-"""A cell with nothing left in it, and one that is full."""
+EDGE, PAPER, VALUE = "#b8b8b8", "#ffffff", "#c9dcea"
+"""The edge of a world; a cell with nothing left in it, and one that is full."""
 
 
 @dataclass
@@ -48,6 +49,8 @@ class Picture:
 
     def __post_init__(self):
         frame_axes(self.axes, self.extent or self.scene.extent)
+        if any(box.role == "bounds" for box in self.scene.boxes):  # which frames the scene by itself
+            self.axes.spines[:].set_visible(False)
         if self.scene.field is not None:
             self._cells = self.axes.imshow(
                 self._paint(0), extent=self.scene.extent, origin="lower", interpolation="nearest", zorder=0.5
@@ -71,10 +74,10 @@ class Picture:
         if self._cells is not None:
             self._cells.set_data(self._paint(step))
         for path, colour, trail in self._trails:
-            points = path[max(0, step - TRAIL) : step + 1]
-            age = np.arange(len(points) - 1, 0, -1) / TRAIL
+            points = path[: step + 1]
+            age = np.minimum(np.arange(step, 0, -1) / TRAIL, 1)
             trail.set_segments(list(np.stack([points[:-1], points[1:]], 1)))
-            trail.set_color([to_rgba(colour, 0.75 * (1 - old)) for old in age])
+            trail.set_color([to_rgba(colour, alpha) for alpha in FRESH + (OLD - FRESH) * age])
         for shape, artist in self._moving:
             self._move(shape, artist, step)
 
@@ -104,9 +107,9 @@ class Picture:
 
     def _rectangle(self, box: Box) -> Rectangle:
         border = box.role == "bounds"
-        return Rectangle((0, 0), box.length, box.width, rotation_point="center", zorder=2 if not border else 1.5,
-                         facecolor=box.colour if box.filled else "none", edgecolor=FAINT if border else box.colour,
-                         linewidth=0.8 if border else 2)  # fmt: skip
+        return Rectangle((0, 0), box.length, box.width, rotation_point="center", zorder=1.5 if border else 2,
+                         facecolor=box.colour if box.filled else "none", edgecolor=EDGE if border else box.colour,
+                         linewidth=1 if border else 2)  # fmt: skip
 
     def _paint(self, step: int) -> Float[np.ndarray, "rows columns 4"]:
         """The scene's cells: from empty to full, or over a map a veil on the empty ones."""
@@ -119,12 +122,14 @@ class Picture:
 
 def legend(scene: Scene, *, over_map: bool = False) -> list[str]:
     """What the shapes of a scene are, in words."""
-    discs = {circle.role: circle.colour for circle in scene.circles if circle.filled}
-    rings = dict.fromkeys(circle.role for circle in scene.circles if not circle.filled)
-    told = [f"{COLOURS.get(colour, 'coloured')}: {role}" for role, colour in discs.items()] if len(discs) > 1 else []
-    told = told or [f"discs: {role}s" for role in discs]
-    told += [f"rings: {role}s" for role in rings]
-    told += [f"{box.role}: {COLOURS.get(box.colour, 'box')}" for box in scene.boxes if box.role != "bounds"]
+    colours: dict[tuple[str, str], set[str]] = {}
+    for circle in scene.circles:
+        colours.setdefault(("discs" if circle.filled else "rings", circle.role), set()).add(circle.colour)
+    told = []
+    for (shape, role), used in colours.items():
+        named = f"{COLOURS[next(iter(used))]} " if len(used) == 1 and used <= COLOURS.keys() else ""
+        told.append(f"{named}{shape}: {role}")
+    told += [f"box: {box.role}" for box in scene.boxes if box.role != "bounds"]
     if any(circle.visible is not None for circle in scene.circles):
         told.append("dotted: eaten")
     if scene.field is not None:
@@ -142,7 +147,7 @@ def frame_axes(axes: Axes, extent: Extent) -> None:
     axes.grid(False)
     for spine in axes.spines.values():
         spine.set_visible(True)
-        spine.set_color("#c4c4c4")
+        spine.set_color(EDGE)
 
 
 def array(tensor: Tensor) -> np.ndarray:

@@ -20,6 +20,8 @@ ENDINGS = (".mp4", ".gif")
 QUALITY = 8
 """Of an mp4, from 0 to 10."""
 GIF_COLOURS = 200
+NEARLY = 249
+"""Channels above this become 255: a palette's white is else slightly grey."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,8 @@ def _write_gif(film: Film, path: Path) -> None:
     pictures = [Image.fromarray(frame) for frame in film.frames]
     sample = np.concatenate([np.asarray(pictures[k]) for k in (0, len(pictures) // 2, -1)])
     palette = Image.fromarray(sample).quantize(GIF_COLOURS)
+    shades = np.array(palette.getpalette())
+    palette.putpalette(np.where(shades > NEARLY, 255, shades).tolist())
     first, *others = (picture.quantize(palette=palette, dither=Image.Dither.NONE) for picture in pictures)
     duration = round(1000 / film.fps)
     first.save(path, format="GIF", save_all=True, append_images=others, duration=duration, loop=0, optimize=False)
