@@ -19,7 +19,7 @@ from dico.analysis import (
 )
 from dico.runs import Run
 from dico.viz.colours import level_colours
-from dico.viz.style import in_thousands, level_label, metric_name
+from dico.viz.style import in_thousands, level_label, lost, metric_name
 
 
 def plot_reward(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = False) -> Axes:
@@ -66,9 +66,8 @@ def level_legend(axes: Axes, run: Run) -> None:
     for line in axes.get_lines():
         level = line.get_gid()
         if level is not None:
-            lost, all_of_them = int(gone[of_level(run, level)].sum()), int(of_level(run, level).sum())
-            note = f" ({lost} of {all_of_them} diverged)" if lost else ""
-            line.set_label(level_label(level) + note)
+            own = of_level(run, level)
+            line.set_label(level_label(level) + lost(int(gone[own].sum()), int(own.sum())))
     axes.legend(title=f"desired {metric_name(run)}", loc="upper left", bbox_to_anchor=(1.01, 1.0), alignment="left")
 
 

@@ -84,7 +84,7 @@ def draw_curves(run: Run, stat: str = "mean", *, seeds: bool = False) -> Figure:
         left, right = figure.subplots(1, 2)
         plot_reward(left, run, stat, seeds=seeds)
         level_legend(plot_diversity(right, run, stat, seeds=seeds), run)
-        caption(figure, _statistics(run, stat, "dashed: desired"))
+        caption(figure, _statistics([run], stat, "dashed: desired"))
         return figure
 
 
@@ -95,7 +95,7 @@ def draw_tracking(run: Run, stat: str = "mean", *, seeds: bool = False) -> Figur
         left, right = figure.subplots(1, 2)
         plot_tracking(left, run, stat, seeds=seeds)
         level_legend(plot_overflow(right, run, stat, seeds=seeds), run)
-        caption(figure, _statistics(run, stat, "free desires nothing" if "free" in levels(run) else ""))
+        caption(figure, _statistics([run], stat, "free desires nothing" if "free" in levels(run) else ""))
         return figure
 
 
@@ -107,7 +107,7 @@ def draw_decision(runs: Sequence[Run], stat: str = "mean") -> Figure:
         axes = plot_decision(figure.subplots(), runs, stat)
         title = f"desired {metric_name(runs[0])}" if len(runs) == 1 else "run"
         axes.legend(title=title, loc="upper left", bbox_to_anchor=(1.01, 1.0), alignment="left")
-        caption(figure, _statistics(runs[0], stat, "mean over the last tenth"))
+        caption(figure, _statistics(runs, stat, "last tenth of the iterations"))
         return figure
 
 
@@ -198,5 +198,7 @@ def _who(cast: Cast) -> list[str]:
     return [what(cast.run), f"seed {cast.members[0].seed}", so_far(cast.run)]
 
 
-def _statistics(run: Run, stat: str, note: str) -> str:
-    return ", ".join(filter(None, [what(run), over_seeds(run, stat), so_far(run), note]))
+def _statistics(runs: Sequence[Run], stat: str, note: str) -> str:
+    """What is shown of which runs; where they differ, each once."""
+    told = ([what(run) for run in runs], [over_seeds(run, stat) for run in runs], [so_far(run) for run in runs], [note])
+    return ", ".join(" and ".join(dict.fromkeys(each)) for each in told if any(each))

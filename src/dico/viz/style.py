@@ -133,6 +133,15 @@ def level_title(run: Run, level: str) -> str:
     return level if level == "free" else f"desired {metric_name(run)} {level_label(level)}"
 
 
+def lost(diverged: int, members: int) -> str:
+    """What a legend says of members that diverged.
+
+    >>> lost(1, 4), lost(0, 4)
+    (' (1 of 4 diverged)', '')
+    """
+    return f" ({diverged} of {members} diverged)" if diverged else ""
+
+
 def what(run: Run) -> str:
     """Task, with its options, group and algorithm."""
     task = ", ".join([run.config["task"], *run.config.get("task_options", ())])

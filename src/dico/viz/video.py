@@ -19,7 +19,7 @@ except ModuleNotFoundError as missing:
 ENDINGS = (".mp4", ".gif")
 QUALITY = 8
 """Of an mp4, from 0 to 10."""
-GIF_COLOURS = 200
+GIF_COLOURS = 256
 NEARLY = 249
 """Channels above this become 255: a palette's white is else slightly grey."""
 
