@@ -102,7 +102,7 @@ def curves(run: Run, metric: str) -> Float[np.ndarray, "members iterations"]:
 
 def frames(run: Run) -> Float[np.ndarray, " iterations"]:
     """Environment steps of each member at the end of each iteration."""
-    return np.nanmax(run.metric("frames", controlled_group(run)).numpy(), axis=0)
+    return np.fmax.reduce(run.metric("frames", controlled_group(run)).numpy(), axis=0)  # without NaN, if it can be
 
 
 def diverged(run: Run) -> Bool[np.ndarray, " members"]:

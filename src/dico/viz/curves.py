@@ -35,8 +35,9 @@ def plot_diversity(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = Fa
     axes.set_ylabel(f"measured {metric_name(run)}")
     colours = level_colours(levels(run))
     for level in levels(run):
-        for bound in sorted(set(bounds_of(level))):
-            if level != "free" and np.isfinite(bound):
+        low, high = bounds_of(level)
+        for bound in {low, high}:
+            if bound == high != np.inf or bound == low > 0:
                 axes.axhline(bound, color=colours[level], linestyle=(0, (4, 3)), linewidth=1.1, zorder=1.5)
     return _plot(axes, run, curves(run, controlled_metric(run)), stat, seeds)
 

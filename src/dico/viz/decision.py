@@ -38,9 +38,9 @@ def plot_decision(axes: Axes, runs: Sequence[Run], stat: str = "mean") -> Axes:
             _plot_line(axes, own, colour, run.folder.resolve().name)
             _plot_levels(axes, own, dict.fromkeys((level.level for level in own), colour), labelled=False)
     axes.margins(y=0.18)
+    _plot_wall(axes, runs[0])
     if any(ended):
         _mark_best(axes, max((level for own in ended for level in own), key=lambda level: float(level.reward.centre)))
-    _plot_wall(axes, runs[0])
     return axes
 
 
@@ -87,7 +87,9 @@ def _mark_best(axes: Axes, best: LevelSummary) -> None:
     x, y = place(best)[0], float(best.reward.centre)
     axes.plot(x, y, marker="o", markersize=13, markerfacecolor="none", markeredgecolor=INK, gid="best", zorder=3.5)
     top = float(np.fmax(y, best.reward.high))
-    axes.annotate(f"best: {level_label(best.level)}", (x, top), xytext=(0, 9), textcoords="offset points", ha="center",
+    left, right = axes.get_xlim()
+    side = "left" if x < 0.9 * left + 0.1 * right else "right" if x > 0.15 * left + 0.85 * right else "center"
+    axes.annotate(f"best: {level_label(best.level)}", (x, top), xytext=(0, 9), textcoords="offset points", ha=side,
                   va="bottom", color=INK, weight="bold", zorder=4)  # fmt: skip
 
 

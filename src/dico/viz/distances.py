@@ -60,6 +60,7 @@ def plot_distances(axes: Axes, matrix: Float[np.ndarray, "n n"], scale: Normaliz
 def renew_distances(image: AxesImage, texts: Sequence[Text], matrix: Float[np.ndarray, "n n"]) -> None:
     """Show another matrix in the same picture."""
     image.set_data(matrix)
+    scale = image.norm.vmax or 1.0
     for text, value in zip(texts, matrix.flatten(), strict=False):
         text.set_text(f"{value:.2f}" if np.isfinite(value) else "none")
-        text.set_color("black" if image.norm(value) > 0.6 else "white")
+        text.set_color("black" if value > 0.6 * scale else "white")

@@ -18,7 +18,7 @@ from dico.viz.decision import plot_decision
 from dico.viz.distances import distance_scale, matrices, plot_distances
 from dico.viz.fields import as_mapped, check_coordinates
 from dico.viz.maps import colour_bar, extent_of, map_scale, middle_of, plot_map, plot_slice
-from dico.viz.scenes import legend
+from dico.viz.scenes import aspect_of, covering, legend
 from dico.viz.style import (
     caption,
     level_panels,
@@ -158,15 +158,19 @@ def draw_slice(cast: Cast, coordinates: tuple[int, int], state_seed: int = 0, *,
 def draw_trajectories(cast: Cast, seed: int = 0, *, frames: int = FRAMES) -> Figure:
     """An episode of each level from left to right, all from the same start."""
     recording = cast.record(seed)
-    steps = moments([recording.length(k) for k in range(len(cast.members))], frames)
-    first = cast.scene(recording, 0)
+    lengths = [recording.length(k) for k in range(len(cast.members))]
+    steps = moments(lengths, frames)
+    scenes = [cast.scene(recording, k) for k in range(len(cast.members))]
+    extent = covering(scenes)
+    room = 0.15 if min(lengths) < max(lengths) else 0.05  # to say when an episode ended
     with styled():
-        figure, axes = panels(len(cast.members), frames, label=0.05)
-        for k, (row, member) in enumerate(zip(axes, cast.members, strict=True)):
-            plot_strip(row, cast.scene(recording, k), steps, level_title(cast.run, member.constraint))
+        figure, axes = panels(len(scenes), frames, label=room, aspect=aspect_of(extent))
+        for row, scene, member in zip(axes, scenes, cast.members, strict=True):
+            plot_strip(row, scene, steps, extent)
+            row[0].set_ylabel(level_title(cast.run, member.constraint, "\n"))
         for each, step in zip(axes[0], steps, strict=True):
             each.set_title(f"step {step}")
-        caption(figure, ", ".join([*_who(cast), f"start {seed}", "actions by the mean", *legend(first)]))
+        caption(figure, ", ".join([*_who(cast), f"start {seed}", "actions by the mean", *legend(scenes[0])]))
         return figure
 
 
@@ -177,12 +181,12 @@ def draw_distances(run: Run, seed: int | None = None) -> Figure:
     scale = distance_scale(list(shown.values()))
     with styled():
         figure, axes = level_panels(len(shown), label=0.5)
-        for each, (level, matrix) in zip(axes, shown.items(), strict=True):
-            image, _ = plot_distances(each, matrix, scale)
+        images = [plot_distances(each, matrix, scale)[0] for each, matrix in zip(axes, shown.values(), strict=True)]
+        for each, level in zip(axes, shown, strict=True):
             each.set_title(level_title(run, level))
             each.set_xlabel("agent")
         axes[0].set_ylabel("agent")
-        colour_bar(figure, image, axes, r"mean $W_2$ distance")
+        colour_bar(figure, images[0], axes, r"mean $W_2$ distance")
         caption(figure, f"{what(run)}, seed {members[0].seed}, {so_far(run)}")
         return figure
 

@@ -1,5 +1,6 @@
 """Drawing a task's scenes: what stands where, and the trails that lead there."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgba
 from matplotlib.image import AxesImage
+from matplotlib.lines import Line2D
 from matplotlib.patches import Circle as Disc
 from matplotlib.patches import Rectangle
 from torch import Tensor
@@ -24,7 +26,8 @@ FRESH, OLD = 0.8, 0.15
 """How strong a trail is where it begins, and when it has faded."""
 MOVES = 1e-3
 """Whatever moves farther than this within an episode leaves a trail."""
-HALO = [patheffects.withStroke(linewidth=2.8, foreground="white")]
+ROOM = 1.5
+HALO = [patheffects.withStroke(linewidth=2.4, foreground="white")]
 COLOURS = {BLACK: "black", GREEN: "green", RED: "red"}
 EDGE, PAPER, VALUE = "#b8b8b8", "#ffffff", "#c9dcea"
 """The edge of a world; a cell with nothing left in it, and one that is full."""
@@ -42,7 +45,7 @@ class Picture:
     over_map: bool = False
     """Whether diversity is painted underneath: then of the scene's own cells only the empty ones show."""
     extent: Extent | None = None
-    """What to show, if not the scene's own extent."""
+    """What to show, if not what the scene asks for."""
     _moving: list[tuple[Any, Artist]] = field(init=False, default_factory=list)
     _trails: list[tuple[Float[np.ndarray, "steps 2"], str, LineCollection]] = field(init=False, default_factory=list)
     _cells: AxesImage | None = field(init=False, default=None)
@@ -57,16 +60,17 @@ class Picture:
             )
         for line in self.scene.lines:
             link = line.role == "link"
-            style = {"linestyle": (0, (2, 2)), "linewidth": 0.9} if link else {"linewidth": 2}
-            (drawn,) = self.axes.plot([], [], color=line.colour, zorder=1, **style)
-            self._moving.append((line, drawn))
+            drawn = Line2D([], [], color=line.colour, linewidth=0.9 if link else 2, linestyle=(0, (2, 2)) if link else "-",
+                           zorder=1)  # fmt: skip
+            self._moving.append((line, self.axes.add_line(drawn)))
         for box in self.scene.boxes:
             self._moving.append((box, self.axes.add_patch(self._rectangle(box))))
         for circle in self.scene.circles:
             path = array(circle.centre)
             if np.ptp(path, axis=0).max() > MOVES:
-                trail = LineCollection([], zorder=3, linewidths=2, capstyle="butt")
-                self._trails.append((path, circle.colour, self.axes.add_collection(trail)))
+                trail = LineCollection([], zorder=3, linewidths=1.6, capstyle="butt")
+                self.axes.add_collection(trail)
+                self._trails.append((path, circle.colour, trail))
             self._moving.append((circle, self.axes.add_patch(self._disc(circle))))
 
     def show(self, step: int) -> None:
@@ -101,8 +105,8 @@ class Picture:
 
     def _disc(self, circle: Circle) -> Disc:
         if circle.filled:
-            return Disc((0, 0), circle.radius, facecolor=circle.colour, edgecolor="white", linewidth=0.9, zorder=5)
-        return Disc((0, 0), circle.radius, facecolor="none", edgecolor=circle.colour, linewidth=1.8, zorder=4,
+            return Disc((0, 0), circle.radius, facecolor=circle.colour, edgecolor="white", linewidth=0.7, zorder=5)
+        return Disc((0, 0), circle.radius, facecolor="none", edgecolor=circle.colour, linewidth=1.4, zorder=4,
                     path_effects=HALO)  # fmt: skip
 
     def _rectangle(self, box: Box) -> Rectangle:
@@ -118,6 +122,22 @@ class Picture:
         if self.over_map:
             return np.where(left > 0, 0.0, np.array([1.0, 1.0, 1.0, 0.45]))
         return np.array(to_rgba(PAPER)) * (1 - left) + np.array(to_rgba(VALUE)) * left
+
+
+def covering(scenes: Sequence[Scene]) -> Extent:
+    """What to show so that no circle leaves the picture, but no more than ``ROOM`` times what the scenes ask for."""
+    extent = np.array(scenes[0].extent).reshape(2, 2)  # (x, y), (least, greatest)
+    middle, half = extent.mean(1), np.ptp(extent, axis=1) / 2
+    centres = [(array(circle.centre), circle.radius) for scene in scenes for circle in scene.circles]
+    reach = [np.abs(centre - middle).reshape(-1, 2).max(0) + radius for centre, radius in centres]
+    half = np.clip(np.max([half, *reach], axis=0), half, ROOM * half)
+    (left, bottom), (right, top) = (middle - half).tolist(), (middle + half).tolist()
+    return left, right, bottom, top
+
+
+def aspect_of(extent: Extent) -> float:
+    """Height of a view, in units of its width."""
+    return (extent[3] - extent[2]) / (extent[1] - extent[0])
 
 
 def legend(scene: Scene, *, over_map: bool = False) -> list[str]:

@@ -1,5 +1,6 @@
 """How figures look, what they say of themselves, and how they are written: headless, whole or not at all."""
 
+import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,8 +26,10 @@ INK, FAINT = "#262626", "#6b6b6b"
 """Of what is to be read, and of what stands back."""
 MAP = "viridis"
 """The colours of diversity over positions, dark where agents agree."""
-PANEL = 2.0
-"""Side of one panel of a map or a trajectory, in inches."""
+PANEL = 1.65
+"""Width of one panel of a map or a trajectory, in inches."""
+LETTERS = 15
+"""How many letters of a caption fit into an inch."""
 COLUMNS = 4
 """Panels in a row, at most."""
 STYLE: dict[str, Any] = {
@@ -45,7 +48,7 @@ STYLE: dict[str, Any] = {
 @contextmanager
 def styled() -> Iterator[None]:
     """Draw within: nothing of the style stays behind."""
-    with rc_context(STYLE):
+    with rc_context(STYLE):  # pyright: ignore[reportArgumentType]
         yield
 
 
@@ -56,19 +59,23 @@ def new_figure(width: float, height: float) -> Figure:
     return figure
 
 
-def panels(rows: int, columns: int, *, legend: float = 0.0, label: float = 0.3) -> tuple[Figure, np.ndarray]:
-    """Square panels, and the axes as (rows, columns).
+def panels(
+    rows: int, columns: int, *, legend: float = 0.0, label: float = 0.3, aspect: float = 1.0
+) -> tuple[Figure, np.ndarray]:
+    """Panels of a height that is ``aspect`` times their width, and the axes as (rows, columns).
 
     ``legend`` is the room to their right and ``label`` the room that each row needs besides, in inches.
     """
-    figure = new_figure(max(columns * (PANEL + 0.1) + legend, 4.2), rows * (PANEL + label) + 0.3)
+    figure = new_figure(max(columns * (PANEL + 0.1) + legend, 4.2), rows * (PANEL * aspect + label) + 0.35)
     return figure, figure.subplots(rows, columns, squeeze=False)
 
 
-def level_panels(count: int, *, legend: float = 0.9, label: float = 0.3) -> tuple[Figure, list[Axes]]:
+def level_panels(
+    count: int, *, legend: float = 0.9, label: float = 0.3, aspect: float = 1.0
+) -> tuple[Figure, list[Axes]]:
     """A panel for each of as many levels, in rows of up to four."""
     columns = min(count, COLUMNS)
-    figure, axes = panels(-(-count // columns), columns, legend=legend, label=label)
+    figure, axes = panels(-(-count // columns), columns, legend=legend, label=label, aspect=aspect)
     for spare in axes.flat[count:]:
         spare.set_visible(False)
     return figure, list(axes.flat[:count])
@@ -76,6 +83,7 @@ def level_panels(count: int, *, legend: float = 0.9, label: float = 0.3) -> tupl
 
 def caption(figure: Figure, text: str) -> Text:
     """What is shown, under the whole figure."""
+    text = textwrap.fill(text, round(LETTERS * figure.get_figwidth()))
     return figure.supxlabel(text, x=0.01, ha="left", fontsize=7.5, color=FAINT)
 
 
@@ -128,9 +136,9 @@ def level_label(level: str) -> str:
     return f"≤ {high:g}" if low == 0 else f"{low:g} to {high:g}"
 
 
-def level_title(run: Run, level: str) -> str:
-    """A constraint as the title of a panel."""
-    return level if level == "free" else f"desired {metric_name(run)} {level_label(level)}"
+def level_title(run: Run, level: str, between: str = " ") -> str:
+    """A constraint as the title of a panel, with what stands between its name and its value."""
+    return level if level == "free" else f"desired {metric_name(run)}{between}{level_label(level)}"
 
 
 def lost(diverged: int, members: int) -> str:
