@@ -60,8 +60,8 @@ class Picture:
             )
         for line in self.scene.lines:
             link = line.role == "link"
-            drawn = Line2D([], [], color=line.colour, linewidth=0.9 if link else 2, linestyle=(0, (2, 2)) if link else "-",
-                           zorder=1)  # fmt: skip
+            dashes = (0, (2, 2)) if link else "-"
+            drawn = Line2D([], [], color=line.colour, linewidth=0.9 if link else 2, linestyle=dashes, zorder=1)
             self._moving.append((line, self.axes.add_line(drawn)))
         for box in self.scene.boxes:
             self._moving.append((box, self.axes.add_patch(self._rectangle(box))))
