@@ -21,8 +21,8 @@ STREAM = 1000
 class Episodes:
     """What all members experienced: ``(members, steps, episodes, ...)``."""
 
-    obs: tuple[Float[Tensor, "members steps episodes n o"], ...]
-    """Of each group."""
+    obs: tuple[Float[Tensor, "members steps episodes _ _"], ...]
+    """Of each group: its agents, and what each of them observed."""
     reward: Float[Tensor, "members steps episodes agents"]
     running: Bool[Tensor, "members steps episodes"]
     """Whether the episode had not ended before the step."""

@@ -9,6 +9,7 @@ import torch
 from folders import trained
 from PIL import Image
 
+from dico.viz import films
 from dico.viz.cast import choose
 from dico.viz.films import film_distances, film_episode
 from dico.viz.video import Film, write_video
@@ -22,11 +23,6 @@ def navigation():
 @pytest.fixture
 def dispersion():
     return trained("dispersion")
-
-
-@pytest.fixture
-def sampling():
-    return trained("sampling")
 
 
 def test_an_mp4_has_every_step_and_a_last_second(navigation, tmp_path):
@@ -69,28 +65,20 @@ def test_pictures_change_with_time_and_stand_in_the_end(navigation):
     assert all((frame == frames[-1]).all() for frame in frames[-6:])
 
 
-def test_the_map_is_renewed_when_cells_are_visited(sampling, monkeypatch):
-    from dico.viz import films
-
-    drawn = []
-    made = films.field_of
+@pytest.mark.parametrize(("task", "renewed"), [("navigation", False), ("sampling", True)])
+def test_the_map_is_renewed_only_when_something_seen_has_changed(task, renewed, monkeypatch):
+    """Visited cells change what is seen; goals stand still."""
+    drawn, made = [], films.field_of
     monkeypatch.setattr(films, "field_of", lambda *arguments: drawn.append(made(*arguments)) or drawn[-1])
     monkeypatch.setattr(films, "MAP_RESOLUTION", 12)
-    for _ in film_episode(choose(sampling), with_map=True, fps=1, dpi=30).frames:
-        pass
-    assert len(drawn) > 10
-    assert not torch.equal(drawn[0].snd, drawn[-1].snd)
-
-
-def test_the_map_of_still_goals_is_drawn_once(navigation, monkeypatch):
-    from dico.viz import films
-
-    drawn = []
-    made = films.field_of
-    monkeypatch.setattr(films, "field_of", lambda *arguments: drawn.append(made(*arguments)) or drawn[-1])
-    for _ in film_episode(choose(navigation), with_map=True, fps=1, dpi=30).frames:
-        pass
-    assert len(drawn) == 1
+    pictures = iter(film_episode(choose(trained(task), ["free"]), with_map=True, fps=1, dpi=30).frames)
+    for _ in range(40):
+        next(pictures)
+    if renewed:
+        assert len(drawn) > 10
+        assert not torch.equal(drawn[0].snd, drawn[-1].snd)
+    else:
+        assert len(drawn) == 1
 
 
 def test_a_film_of_distances_has_every_iteration(navigation, tmp_path):

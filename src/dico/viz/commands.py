@@ -1,4 +1,4 @@
-"""The commands that draw, thin; what they draw with is imported when they run, so that the others need none of it."""
+"""The commands that draw, thin; what draws is imported when it is first used, so other commands need none of it."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.progress import track
 from tyro.conf import Positional
 
+from dico import viz
 from dico._checks import check_choice, check_positive
 from dico.runs import load
 from dico.tasks import MappedTask
@@ -60,39 +61,32 @@ class Video:
 
 def draw(command: Map) -> Path:
     """Draw a map; where it is."""
-    from dico.viz.cast import choose
-    from dico.viz.figures import draw_map, draw_slice
-    from dico.viz.style import FORMATS, save
-
+    out = viz.check_figure(command.out or command.run / "figures" / "map.png")
     check_positive("resolution", command.resolution)
-    out = command.out or command.run / "figures" / "map.png"
-    ending = check_choice("the figure's ending", out.suffix, [f".{name}" for name in FORMATS])
     if command.coordinates and command.arrows:
         raise ValueError("arrows show actions at positions: leave out --arrows or --coordinates")
-    cast = choose(load(command.run), command.levels, command.seed)
+    cast = viz.choose(load(command.run), command.levels, command.seed)
     if command.coordinates:
-        figure = draw_slice(cast, command.coordinates, command.state_seed, resolution=command.resolution)
+        figure = viz.draw_slice(cast, command.coordinates, command.state_seed, resolution=command.resolution)
     else:
-        figure = draw_map(cast, command.state_seed, resolution=command.resolution, arrows=command.arrows)
-    return save(figure, out.with_suffix(""), [ending.removeprefix(".")])[0]
+        figure = viz.draw_map(cast, command.state_seed, resolution=command.resolution, arrows=command.arrows)
+    return viz.save_figure(figure, out)
 
 
 def film(command: Video, console: Console) -> Path:
     """Draw a film, showing how far it is; where it is."""
-    from dico.viz.cast import choose
-    from dico.viz.films import film_distances, film_episode
-    from dico.viz.video import check_ending, write_video
-
-    check_positive("fps", command.fps)
     check_choice("of", command.of, FILMS)
-    out = check_ending(command.out or command.run / "figures" / f"{command.of}.mp4")
+    out = viz.check_video(command.out or command.run / "figures" / f"{command.of}.mp4")
+    check_positive("fps", command.fps)
     run = load(command.run)
     if command.of == "distances":
-        drawing = film_distances(run, command.levels, command.seed, fps=command.fps)
+        drawing = viz.film_distances(run, command.levels, command.seed, fps=command.fps)
     else:
-        cast = choose(run, command.levels, command.seed)
+        cast = viz.choose(run, command.levels, command.seed)
         with_map = command.map and isinstance(cast.task, MappedTask)
-        drawing = film_episode(cast, command.episode_seed, with_map=with_map, fps=command.fps)
-    shown = track(drawing.frames, f"drawing {out.name}", drawing.count, console=console, transient=True,
-                  disable=not console.is_terminal)  # fmt: skip
-    return write_video(replace(drawing, frames=shown), out)
+        drawing = viz.film_episode(cast, command.episode_seed, with_map=with_map, fps=command.fps)
+    shown = track(
+        drawing.frames, f"drawing {out.name}", drawing.count,
+        console=console, transient=True, disable=not console.is_terminal,
+    )  # fmt: skip
+    return viz.write_video(replace(drawing, frames=shown), out)

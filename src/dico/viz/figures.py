@@ -166,7 +166,7 @@ def draw_trajectories(cast: Cast, seed: int = 0, *, frames: int = FRAMES) -> Fig
     with styled():
         figure, axes = panels(len(scenes), frames, label=room, aspect=aspect_of(extent))
         for row, scene, member in zip(axes, scenes, cast.members, strict=True):
-            plot_strip(row, scene, steps, extent)
+            plot_strip(list(row), scene, steps, extent)
             row[0].set_ylabel(level_title(cast.run, member.constraint, "\n"))
         for each, step in zip(axes[0], steps, strict=True):
             each.set_title(f"step {step}")

@@ -2,24 +2,20 @@
 
 import textwrap
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 from dico._checks import check_choice
 from dico.analysis import STATISTICS, bounds_of, controlled_group, controlled_metric, frames, levels
 from dico.runs import Run, RunError
-
-try:
-    from matplotlib import rc_context
-    from matplotlib.axes import Axes
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-    from matplotlib.text import Text
-except ModuleNotFoundError as missing:
-    raise ImportError(f'figures need {missing.name}: pip install "dico-marl[viz]"') from None
 
 FORMATS = ("png", "svg", "pdf")
 INK, FAINT = "#262626", "#6b6b6b"
@@ -100,6 +96,18 @@ def save(figure: Figure, path: Path, formats: Sequence[str] = ("png", "svg")) ->
     return written
 
 
+def check_figure(path: Path) -> Path:
+    """The path, if it ends as a figure does."""
+    check_choice("the figure's ending", path.suffix, [f".{name}" for name in FORMATS])
+    return path
+
+
+def save_figure(figure: Figure, path: Path) -> Path:
+    """Write a figure in the format that its file's ending says, whole or not at all."""
+    (written,) = save(figure, check_figure(path).with_suffix(""), [path.suffix.removeprefix(".")])
+    return written
+
+
 @contextmanager
 def whole(target: Path) -> Iterator[Path]:
     """A scratch file of the same ending that becomes ``target`` if all goes well, and is gone otherwise."""
@@ -111,7 +119,8 @@ def whole(target: Path) -> Iterator[Path]:
     except OSError as error:
         raise RunError(f"{target} cannot be written ({error}): choose another place") from error
     finally:
-        scratch.unlink(missing_ok=True)
+        with suppress(OSError):
+            scratch.unlink()
 
 
 def metric_name(run: Run) -> str:

@@ -5,16 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from imageio_ffmpeg import write_frames
 from jaxtyping import UInt8
+from PIL import Image
 
 from dico._checks import check_choice
 from dico.viz.style import whole
-
-try:
-    from imageio_ffmpeg import write_frames
-    from PIL import Image
-except ModuleNotFoundError as missing:
-    raise ImportError(f'videos need {missing.name}: pip install "dico-marl[viz]"') from None
 
 ENDINGS = (".mp4", ".gif")
 QUALITY = 8
@@ -33,7 +29,7 @@ class Film:
     frames: Iterable[UInt8[np.ndarray, "height width 3"]]
 
 
-def check_ending(path: Path) -> Path:
+def check_video(path: Path) -> Path:
     """The path, if it ends as a video does."""
     check_choice("the video's ending", path.suffix, ENDINGS)
     return path
@@ -41,7 +37,7 @@ def check_ending(path: Path) -> Path:
 
 def write_video(film: Film, path: Path) -> Path:
     """Draw all pictures into an mp4 or a GIF, by the path's ending."""
-    write = {".mp4": _write_mp4, ".gif": _write_gif}[check_ending(path).suffix]
+    write = {".mp4": _write_mp4, ".gif": _write_gif}[check_video(path).suffix]
     with whole(path) as scratch:
         write(film, scratch)
     return path
