@@ -22,7 +22,7 @@ class Episodes:
     """What all members experienced: ``(members, steps, episodes, ...)``."""
 
     obs: tuple[Float[Tensor, "members steps episodes _ _"], ...]
-    """Of each group: its agents, and what each of them observed."""
+    """Of each group."""
     reward: Float[Tensor, "members steps episodes agents"]
     running: Bool[Tensor, "members steps episodes"]
     """Whether the episode had not ended before the step."""

@@ -71,17 +71,21 @@ BAD = {
     ("map", "run", "--coordinates", "0", "4"): "two different whole numbers from 0 to 3, got (0, 4)",
     ("map", "run", "--coordinates", "0", "1", "--arrows"): "leave out --arrows or --coordinates",
     ("video", "run", "--of", "distance"): "did you mean 'distances'?",
+    ("map", "torn"): "torn has no metrics yet: look again when its first iteration is done",
     ("map", "dispersion"): "has no map over positions (navigation, same-goal, sampling have)",
     ("map", "run", "--out", "run/config.json/map.png"): "cannot be written",
 }
 
 
+@pytest.mark.filterwarnings("ignore:.* is torn and left out")
 @pytest.mark.parametrize("arguments", BAD, ids=" ".join)
 def test_bad_input_says_what_to_do_and_leaves_nothing_behind(capsys, tmp_path, monkeypatch, arguments):
     monkeypatch.chdir(tmp_path)
     shutil.copytree(trained("navigation").folder, "run")
     shutil.copytree(trained("dispersion").folder, "dispersion")
     write_run(tmp_path / "empty", lambda *_: {"reward": 0.0, "snd": 0.0, "overflow": 0.0})
+    shutil.copytree("run", "torn")
+    (tmp_path / "torn" / "metrics.jsonl").write_text('{"member": 0, "it')
     before = sorted(tmp_path.rglob("*"))
     status, out, err = dico(capsys, *arguments)
     assert status == 2

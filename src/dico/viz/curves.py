@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import PercentFormatter
 
 from dico.analysis import (
     aggregate,
@@ -46,7 +45,7 @@ def plot_tracking(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = Fal
     """How far the measured diversity is from the desired one, in per cent of that; free desires nothing."""
     axes.set_title("Tracking error")
     axes.set_ylabel("|measured - desired| / desired")
-    axes.yaxis.set_major_formatter(PercentFormatter(1.0))
+    axes.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.6g} %")
     plotted = _plot(axes, run, tracking_error(run), stat, seeds, shown=lambda level: level != "free")
     axes.set_ylim(bottom=0)
     return plotted
@@ -75,7 +74,7 @@ def level_legend(axes: Axes, run: Run) -> None:
 def _plot(
     axes: Axes, run: Run, values: np.ndarray, stat: str, seeds: bool, shown: Callable[[str], bool] = lambda _: True
 ) -> Axes:
-    x, label = in_thousands(frames(run))
+    x, label = in_thousands(frames(run)[: values.shape[1]])  # a run in training may be longer by now
     axes.set_xlabel(label)
     colours = level_colours(levels(run))
     mark = {"marker": "o", "markersize": 4} if len(x) == 1 else {}

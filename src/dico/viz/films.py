@@ -88,7 +88,7 @@ def film_distances(
         for (image, texts), matrix in zip(drawn, shown.values(), strict=True):
             renew_distances(image, texts, matrix[step])
 
-    return _film(figure, show, len(so_far), fps)
+    return _film(figure, show, every.shape[1], fps)
 
 
 @dataclass

@@ -1,6 +1,5 @@
 """How figures look, what they say of themselves, and how they are written: headless, whole or not at all."""
 
-import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -24,7 +23,7 @@ MAP = "viridis"
 """The colours of diversity over positions, dark where agents agree."""
 PANEL = 1.65
 """Width of one panel of a map or a trajectory, in inches."""
-LETTERS = 15
+LETTERS = 17
 """How many letters of a caption fit into an inch."""
 COLUMNS = 4
 """Panels in a row, at most."""
@@ -79,8 +78,23 @@ def level_panels(
 
 def caption(figure: Figure, text: str) -> Text:
     """What is shown, under the whole figure."""
-    text = textwrap.fill(text, round(LETTERS * figure.get_figwidth()))
-    return figure.supxlabel(text, x=0.01, ha="left", fontsize=7.5, color=FAINT)
+    return figure.supxlabel(
+        in_lines(text, round(LETTERS * figure.get_figwidth())), x=0.01, ha="left", fontsize=7.5, color=FAINT
+    )
+
+
+def in_lines(text: str, width: int) -> str:
+    r"""A text in lines of up to so many letters, broken only after commas.
+
+    >>> in_lines("navigation, IPPO, one seed for each level, 240,000 frames", 25)
+    'navigation, IPPO,\none seed for each level,\n240,000 frames'
+    """
+    lines = [""]
+    for part in text.split(", "):
+        if lines[-1] and len(lines[-1]) + len(part) + 2 > width:
+            lines.append("")
+        lines[-1] += f"{', ' if lines[-1] else ''}{part}"
+    return ",\n".join(lines)
 
 
 def save(figure: Figure, path: Path, formats: Sequence[str] = ("png", "svg")) -> list[Path]:
