@@ -17,7 +17,7 @@ TINY = {
     "replay": 1000, "seeds": 1,
 }  # fmt: skip
 TRAINED = {
-    "navigation": {"snd": ("0", "0.5", "free"), "seeds": 2, "frames": 3600},
+    "navigation": {"snd": ("0", "0.5", "free"), "seeds": 2, "frames": 2000},
     "dispersion": {"snd": ("0", "1"), "frames": 800},
     "sampling": {"snd": ("1", "free"), "frames": 400},
     "tag": {"snd": ("0.3", "free"), "frames": 800},

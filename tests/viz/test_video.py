@@ -83,8 +83,8 @@ def test_the_map_is_renewed_only_when_something_seen_has_changed(task, renewed, 
 
 def test_a_film_of_distances_has_every_iteration(navigation, tmp_path):
     film = film_distances(navigation, ["0.5", "free"], 1, fps=2, dpi=50)
-    assert film.count == 9 + 2
-    assert imageio_ffmpeg.count_frames_and_secs(write_video(film, tmp_path / "d.mp4"))[0] == 11
+    assert film.count == 5 + 2
+    assert imageio_ffmpeg.count_frames_and_secs(write_video(film, tmp_path / "d.mp4"))[0] == 7
 
 
 def test_a_film_that_fails_leaves_nothing_behind(tmp_path):

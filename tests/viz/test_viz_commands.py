@@ -42,7 +42,7 @@ def test_a_map_as_it_is_wanted(capsys, run, tmp_path):
         assert (status, out) == (0, f"wrote {tmp_path / name}")
     drawn = (tmp_path / "a.svg").read_text()
     assert "desired SND 0.5" in drawn
-    assert "desired SND 0<" not in drawn
+    assert "desired SND 0 " not in drawn
     assert not (run / "figures").exists()
 
 

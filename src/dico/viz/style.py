@@ -36,7 +36,7 @@ STYLE: dict[str, Any] = {
     "legend.frameon": False, "legend.fontsize": 8, "legend.title_fontsize": 8, "lines.linewidth": 1.7,
     "figure.constrained_layout.use": True, "figure.constrained_layout.h_pad": 0.06,
     "figure.constrained_layout.w_pad": 0.09,
-    "svg.hashsalt": "dico", "svg.fonttype": "none", "pdf.fonttype": 42,
+    "svg.hashsalt": "dico", "pdf.fonttype": 42,
 }  # fmt: skip
 
 
