@@ -22,6 +22,7 @@ from dico.train.evaluate import evaluate
 from dico.train.loggers import TensorBoard, WandB
 from dico.train.progress import make_progress, summary
 from dico.train.session import ITERATIONS_BETWEEN_CHECKPOINTS, Interrupted, Observer, resume, train
+from dico.viz.commands import Map, Video, draw, film
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,7 +99,9 @@ class Tasks:
     """List the tasks: agents, sizes of observations and actions, the paper's diversity levels."""
 
 
-COMMANDS = {"train": Train, "resume": Resume, "eval": Eval, "bound": Bound, "tasks": Tasks}
+COMMANDS = {
+    "train": Train, "resume": Resume, "eval": Eval, "map": Map, "video": Video, "bound": Bound, "tasks": Tasks,
+}  # fmt: skip
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -158,6 +161,10 @@ def _run(command: object, console: Console) -> int:
                 load(command.run), episodes=command.episodes, seed=command.seed, deterministic=command.deterministic
             )
             console.print(summary(rows, f"{command.episodes} episodes of each member"))
+        case Map():
+            _say_where(draw(command), console)
+        case Video():
+            _say_where(film(command, console), console)
         case Bound():
             best = max_snd(command.agents, command.low, command.high)
             proof = "exact" if best.exact else f"at most {best.upper_bound:.6g}"
@@ -190,6 +197,10 @@ def _conclude(run: Run, console: Console) -> None:
     )
     where = f"results in {run.folder}; dico.load({str(run.folder)!r}) opens them in Python"
     console.print(where, markup=False, highlight=False, soft_wrap=True)
+
+
+def _say_where(path: Path, console: Console) -> None:
+    console.print(f"wrote {path}", markup=False, highlight=False, soft_wrap=True)
 
 
 def _tasks() -> Table:
