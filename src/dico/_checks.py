@@ -4,6 +4,7 @@ Python numbers are checked as such, without a tensor in between: a policy can th
 hold no data (FakeTensorMode).
 """
 
+import json
 import math
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
@@ -43,6 +44,24 @@ def check_choice(name: str, value: Choice, allowed: Iterable[str]) -> Choice:
         hint = f"; did you mean {near[0]!r}?" if near else ""
         raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}{hint}")
     return value
+
+
+def pairs(name: str, texts: tuple[str, ...]) -> dict[str, Any]:
+    """Settings written as name=value, the values as in JSON or else as text.
+
+    >>> pairs("task_options", ("n_agents=3", "share_reward=false"))
+    {'n_agents': 3, 'share_reward': False}
+    """
+    values: dict[str, Any] = {}
+    for text in texts:
+        key, equals, value = text.partition("=")
+        if not (key and equals and value):
+            raise ValueError(f"{name} must be written as name=value, got {text!r}")
+        try:
+            values[key] = json.loads(value)
+        except json.JSONDecodeError:
+            values[key] = value
+    return values
 
 
 def check_positive(name: str, value: int) -> None:

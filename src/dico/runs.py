@@ -8,7 +8,7 @@ import json
 import math
 import os
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,9 +21,12 @@ from torch import Tensor
 from dico._checks import check_choice
 from dico.constraints import equal, parse_constraint
 from dico.policy import DiCo
+from dico.tasks import Task, from_settings
 
 FORMAT = 1
 """Of the run folder; a newer one is refused."""
+COMMON = ("low", "high", "tau")
+"""What the members of a saved policy have in common."""
 
 
 class RunError(ValueError):
@@ -69,6 +72,10 @@ class Run:
     session: Mapping[str, Any]
     """How it was trained: stage, precision, checkpoints."""
 
+    def task(self) -> Task:
+        """The task that it was trained on, with its settings."""
+        return from_settings(self.config["task"], self.config["task_options"])
+
     def rows(self) -> list[dict[str, Any]]:
         """All lines of ``metrics.jsonl``; a torn last line is left out with a warning."""
         return list(read_rows(self.folder / "metrics.jsonl"))
@@ -76,17 +83,18 @@ class Run:
     def metric(self, name: str, group: str | None = None) -> Tensor:
         """One metric as ``(members, iterations)``; iterations that a member lacks, and numbers that are none, are NaN.
 
-        ``group`` is needed only where there are several, and is otherwise the first.
+        A metric of several numbers, such as ``distances``, has them in a last dimension. ``group`` is needed only where
+        there are several, and is otherwise the first.
         """
         wanted = self._group(group)["name"]
         rows = [row for row in self.rows() if row.get("group", wanted) == wanted]
         if rows:
             check_choice("name", name, rows[0])
         iterations = max((row["iteration"] for row in rows), default=0)
-        values = torch.full((len(self.members), iterations), torch.nan, dtype=torch.float64)
+        several = (len(rows[0][name]),) if rows and isinstance(rows[0][name], list) else ()
+        values = torch.full((len(self.members), iterations, *several), torch.nan, dtype=torch.float64)
         for row in rows:
-            value = row[name]
-            values[row["member"], row["iteration"] - 1] = torch.nan if value is None else value
+            values[row["member"], row["iteration"] - 1] = torch.tensor(_numbers(row[name]), dtype=torch.float64)
         return values
 
     def frame(self) -> Any:
@@ -109,22 +117,24 @@ class Run:
         >>> run = load("runs/navigation")  # doctest: +SKIP
         >>> run.policy(snd=0.3, seed=0)(obs)  # doctest: +SKIP
         """
-        stacked = self.policies(group).state_dict()
-        index = self.member(snd, seed).index
-        shared = ("low", "high", "tau")
+        stacked = self.policies(group, [self.member(snd, seed).index]).state_dict()
         policy = self._build(group, members=())
-        policy.load_state_dict({name: v if name in shared else v[index] for name, v in stacked.items()})
+        policy.load_state_dict({name: v if name in COMMON else v[0] for name, v in stacked.items()})
         return policy.eval()
 
-    def policies(self, group: str | None = None) -> DiCo:
-        """All members' policies from the newest checkpoint, as one module with a leading dimension."""
+    def policies(self, group: str | None = None, members: Sequence[int] | None = None) -> DiCo:
+        """All members' policies, or those of the indices given, as one module with a leading dimension.
+
+        They come from the newest checkpoint.
+        """
         checkpoint = next(read_checkpoints(self.folder), None)
         if checkpoint is None:
             raise RunError(f"{self.folder} has no checkpoint yet: let it train on, or `dico resume {self.folder}`")
         prefix = f"{self._group(group)['name']}.policy."
-        saved = checkpoint.tensors()
-        policy = self._build(group, members=(len(self.members),))
-        policy.load_state_dict({k.removeprefix(prefix): v for k, v in saved.items() if k.startswith(prefix)})
+        chosen = list(range(len(self.members)) if members is None else members)
+        saved = {k.removeprefix(prefix): v for k, v in checkpoint.tensors().items() if k.startswith(prefix)}
+        policy = self._build(group, members=(len(chosen),))
+        policy.load_state_dict({name: v if name in COMMON else v[chosen] for name, v in saved.items()})
         return policy.eval()
 
     def member(self, snd: str | float, seed: int = 0) -> Member:
@@ -207,13 +217,31 @@ def checkpoint_folders(folder: Path) -> dict[int, Path]:
 
 
 def has_diverged(row: Mapping[str, Any]) -> bool:
-    """Whether any number in a row of metrics is not finite."""
-    return not all(math.isfinite(value) for value in row.values() if isinstance(value, float))
+    """Whether any number in a row of metrics is not finite.
+
+    >>> has_diverged({"snd": 0.3, "distances": [0.3, math.nan]})
+    True
+    """
+    values = (number for value in row.values() for number in (value if isinstance(value, list) else [value]))
+    return not all(math.isfinite(number) for number in values if isinstance(number, float))
 
 
 def plain(value: Any) -> Any:
-    """A number as JSON has it: what is not finite becomes null."""
+    """A value as JSON has it: what is not finite becomes null.
+
+    >>> plain(math.inf), plain([0.5, math.nan])
+    (None, [0.5, None])
+    """
+    if isinstance(value, list):
+        return [plain(number) for number in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _numbers(value: Any) -> Any:
+    """What :func:`plain` wrote, with NaN for null."""
+    if isinstance(value, list):
+        return [_numbers(number) for number in value]
+    return math.nan if value is None else value
 
 
 def write_json(path: Path, value: Any) -> None:

@@ -8,11 +8,11 @@ from populations import config, learner, population
 from torchrl.modules import AdditiveGaussianModule
 
 from dico import tasks
+from dico.squashed import gaussian_log_prob, squash
 from dico.tasks import map_state
 from dico.train.learner import Decision, Team
 from dico.train.ppo import PPO, gae
 from dico.train.rollout import STARTS_PER_ENV, Rollout
-from dico.train.squashed import gaussian_log_prob, squash
 from dico.train.staging import Stage
 
 MEMBERS, ENVS, STEPS, HORIZON = 2, 5, 23, 9

@@ -15,7 +15,7 @@ from torchrl.objectives import ClipPPOLoss, DDPGLoss, SACLoss, SoftUpdate, Value
 
 from dico import DiCo
 from dico.adapters.torchrl import DiCoModule
-from dico.train.squashed import gaussian_log_prob, squash, squashed_log_prob
+from dico.squashed import gaussian_log_prob, squash, squashed_log_prob
 
 ROWS, N, OBS, ACT = 12, TEAM.n_agents, TEAM.obs_dim, len(TEAM.low)
 LOW, HIGH = (torch.tensor(x, dtype=torch.float64) for x in (TEAM.low, TEAM.high))

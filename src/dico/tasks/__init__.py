@@ -1,9 +1,10 @@
 """The paper's tasks as pure functions of tensors, and any VMAS scenario behind the same functions."""
 
+from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
-from dico._checks import check_choice
+from dico._checks import check_choice, pairs
 from dico.tasks.base import Group, MappedTask, Task, map_state, where_done
 from dico.tasks.dispersion import Dispersion
 from dico.tasks.navigation import Navigation, SameGoal
@@ -18,7 +19,7 @@ TASKS: dict[str, type[Task]] = {
 }
 """The paper's tasks by name."""
 
-__all__ = ["TASKS", "Group", "MappedTask", "Scene", "Task", "make", "map_state", "vmas", "where_done"]
+__all__ = ["TASKS", "Group", "MappedTask", "Scene", "Task", "from_settings", "make", "map_state", "vmas", "where_done"]
 
 
 def make(name: str, **options: Any) -> Task:
@@ -35,3 +36,15 @@ def make(name: str, **options: Any) -> Task:
     for option in options:
         check_choice(f"option of {name!r}", option, known)
     return task(**options)
+
+
+def from_settings(name: str, options: Sequence[str] = ()) -> Task:
+    """A task as a configuration names it: one of :data:`TASKS` or ``vmas:SCENARIO``, its options as name=value.
+
+    >>> from_settings("tag", ["n_agents=4"]).n_red
+    3
+    """
+    settings = pairs("task_options", tuple(options))
+    if name.startswith("vmas:"):
+        return vmas(name.removeprefix("vmas:"), **settings)
+    return make(name, **settings)

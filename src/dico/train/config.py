@@ -1,6 +1,5 @@
 """Everything that a training depends on, in one frozen dataclass."""
 
-import json
 import math
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
@@ -8,7 +7,7 @@ from typing import Any, Literal
 
 from tyro.conf import Positional
 
-from dico._checks import check_choice, check_positive
+from dico._checks import check_choice, check_positive, pairs
 from dico.constraints import FORMS, parse_constraint
 from dico.kinds import KINDS
 from dico.metrics import METRICS
@@ -228,24 +227,6 @@ class Config:
         """Names of the settings in which two configurations differ."""
         theirs = asdict(other)
         return [name for name, value in asdict(self).items() if value != theirs[name]]
-
-
-def pairs(name: str, texts: tuple[str, ...]) -> dict[str, Any]:
-    """Settings written as name=value, the values as in JSON or else as text.
-
-    >>> pairs("task_options", ("n_agents=3", "share_reward=false"))
-    {'n_agents': 3, 'share_reward': False}
-    """
-    values: dict[str, Any] = {}
-    for text in texts:
-        key, equals, value = text.partition("=")
-        if not (key and equals and value):
-            raise ValueError(f"{name} must be written as name=value, got {text!r}")
-        try:
-            values[key] = json.loads(value)
-        except json.JSONDecodeError:
-            values[key] = value
-    return values
 
 
 def _check_above_zero(name: str, value: float) -> None:

@@ -11,7 +11,7 @@ from torch.func import functional_call
 
 from dico.constraints import Constraint
 from dico.losses import action_space_loss
-from dico.metrics import METRICS, snd
+from dico.metrics import METRICS, behavioural_distances, snd
 from dico.policy import DiCo
 from dico.random import Random
 from dico.train.config import Config
@@ -21,6 +21,8 @@ from dico.train.staging import Stage
 
 MEASURED_FRAMES = 4096
 """SND, overflow and the like are measured on up to so many frames of each batch, evenly spaced."""
+MAX_DISTANCES = 16
+"""Up to so many agents, the distance of every pair is kept too."""
 
 
 @dataclass(frozen=True)
@@ -165,8 +167,8 @@ class Learner(ABC):
         return named
 
     @torch.no_grad()
-    def measure(self, batch: Batch) -> dict[str, Float[Tensor, " members"]]:
-        """What the run folder says of each member after a batch."""
+    def measure(self, batch: Batch) -> dict[str, Float[Tensor, "members *pairs"]]:
+        """What the run folder says of each member after a batch; ``distances`` is the one with several numbers."""
         obs = batch.obs.flatten(1, 2)
         obs = obs[:, :: -(-obs.shape[1] // MEASURED_FRAMES)]
         params, everyone = self.policy(obs), self.policy.everyone(obs)
@@ -178,7 +180,16 @@ class Learner(ABC):
             "snd_hat": self.policy.snd_hat.clone(),
             "scale": self.policy.scale(),
             "overflow": action_space_loss(self.mean(params), self.low, self.high).flatten(1).mean(1),
+            **self._distances(everyone),
         }
+
+    def _distances(self, everyone: Float[Tensor, "members rows n d"]) -> dict[str, Float[Tensor, "members pairs"]]:
+        """How differently each two agents behave, in the order of ``pairwise_w2``."""
+        n = self.team.n_agents
+        if not 2 <= n <= MAX_DISTANCES:
+            return {}
+        i, j = torch.triu_indices(n, n, 1, device=everyone.device)
+        return {"distances": behavioural_distances(everyone)[:, i, j]}
 
     def _critic(self, inputs: int, members: Sequence[int]) -> nn.Module:
         make = CentralCritic if self.config.central else LocalCritic

@@ -6,11 +6,10 @@ from typing import Any
 
 from torch import Tensor
 
-from dico import tasks
-from dico._checks import check_choice
+from dico._checks import check_choice, pairs
 from dico.constraints import free, parse_constraint, stack_constraints
-from dico.tasks import Task
-from dico.train.config import Config, pairs
+from dico.tasks import from_settings
+from dico.train.config import Config
 from dico.train.ddpg import DDPG
 from dico.train.learner import Learner, Team
 from dico.train.ppo import PPO
@@ -48,7 +47,7 @@ class Population:
         self.indices = list(range(len(config.members)) if members is None else members)
         """Which of the configuration's members these are."""
         self.members = [config.members[k] for k in self.indices]
-        self.task = make_task(config)
+        self.task = from_settings(config.task, config.task_options)
         self._check_groups()
         seeds = [seed for _, seed in self.members]
         self.learners = [self._learner(index, seeds) for index in range(len(self.task.groups))]
@@ -113,11 +112,3 @@ class Population:
         ):
             for name in names:
                 check_choice(f"group in {argument}", name, groups)
-
-
-def make_task(config: Config) -> Task:
-    """The task of a configuration, by name or as ``vmas:SCENARIO``."""
-    options = pairs("task_options", config.task_options)
-    if config.task.startswith("vmas:"):
-        return tasks.vmas(config.task.removeprefix("vmas:"), **options)
-    return tasks.make(config.task, **options)

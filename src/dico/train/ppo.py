@@ -8,8 +8,8 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from dico.squashed import gaussian_log_prob, squash
 from dico.train.learner import Batch, Decision, Learner, take
-from dico.train.squashed import gaussian_log_prob, squash
 
 
 class PPO(Learner):

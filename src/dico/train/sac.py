@@ -8,10 +8,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from dico.squashed import squash, squashed_log_prob
 from dico.train.learner import Decision, without_gradient
 from dico.train.offpolicy import OffPolicyLearner
 from dico.train.optimiser import PopulationAdam, follow_
-from dico.train.squashed import squash, squashed_log_prob
 
 
 class SAC(OffPolicyLearner):

@@ -1,0 +1,110 @@
+"""Fresh episodes of trained members, from the same starts for all: what evaluation, figures and videos look at."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from dico.policy import DiCo
+from dico.random import Random
+from dico.squashed import squash
+from dico.tasks import Task, map_state
+
+STREAM = 1000
+"""Keeps the episodes' random numbers apart from those of any training."""
+
+
+@dataclass(frozen=True)
+class Episodes:
+    """What all members experienced: ``(members, steps, episodes, ...)``."""
+
+    obs: tuple[Float[Tensor, "members steps episodes n o"], ...]
+    """Of each group."""
+    reward: Float[Tensor, "members steps episodes agents"]
+    running: Bool[Tensor, "members steps episodes"]
+    """Whether the episode had not ended before the step."""
+
+
+@dataclass(frozen=True)
+class Recording(Episodes):
+    """Episodes with all that it takes to draw them."""
+
+    actions: Float[Tensor, "members steps episodes agents act"]
+    """In the action box."""
+    states: Any
+    """The task's state, stacked: ``(members, steps + 1, episodes, ...)``; the last is where the last step led."""
+
+    def length(self, member: int, episode: int = 0) -> int:
+        """How many steps an episode took; ``states`` beyond it are of no meaning."""
+        return int(self.running[member, :, episode].sum())
+
+    def state_at(self, member: int, step: int, episode: int = 0) -> Any:
+        """One picture's state; after the end of the episode it stays the last one."""
+        step = min(step, self.length(member, episode))
+        return map_state(lambda tensor: tensor[member, step, episode], self.states)
+
+
+@dataclass(frozen=True)
+class _Step:
+    state: Any
+    obs: tuple[Tensor, ...]
+    actions: Tensor
+    reward: Tensor
+    running: Tensor
+    following: Any
+
+
+def play(task: Task, policies: Sequence[DiCo], episodes: int, seed: int, *, deterministic: bool) -> Episodes:
+    """Let all members play as many episodes, from the same starts and with the same noise.
+
+    ``policies`` holds the population of each of the task's groups, as ``run.policies(group)`` gives them.
+
+    >>> from dico.tasks import make
+    >>> policy = DiCo.mlp(2, 4, 2, 0.3, hidden=(8,), members=(3,))
+    >>> play(make("navigation"), [policy], episodes=5, seed=0, deterministic=True).reward.shape
+    torch.Size([3, 100, 5, 2])
+    """
+    steps = [(*s.obs, s.reward, s.running) for s in _steps(task, policies, episodes, seed, deterministic)]
+    *obs, reward, running = (torch.stack(column, 1) for column in zip(*steps, strict=True))
+    return Episodes(tuple(obs), reward, running)
+
+
+def record(task: Task, policies: Sequence[DiCo], episodes: int, seed: int, *, deterministic: bool) -> Recording:
+    """The episodes that :func:`play` gives, with actions and states.
+
+    >>> from dico.tasks import make
+    >>> policy = DiCo.mlp(2, 4, 2, 0.3, hidden=(8,), members=(3,))
+    >>> recording = record(make("navigation", horizon=10), [policy], episodes=5, seed=0, deterministic=True)
+    >>> recording.actions.shape, recording.states.position.shape
+    (torch.Size([3, 10, 5, 2, 2]), torch.Size([3, 11, 5, 2, 2]))
+    """
+    steps = list(_steps(task, policies, episodes, seed, deterministic))
+    columns = zip(*((*s.obs, s.reward, s.running, s.actions) for s in steps), strict=True)
+    *obs, reward, running, actions = (torch.stack(column, 1) for column in columns)
+    states = map_state(lambda *each: torch.stack(each, 1), *(s.state for s in steps), steps[-1].following)
+    return Recording(tuple(obs), reward, running, actions, states)
+
+
+@torch.no_grad()
+def _steps(task: Task, policies: Sequence[DiCo], episodes: int, seed: int, deterministic: bool) -> Iterator[_Step]:
+    seeds = [seed] * policies[0].members[0]
+    rng, noise = Random(seeds, STREAM), Random(seeds, STREAM + 1)
+    state = task.reset(episodes, rng)
+    low, high = torch.tensor(task.action_low), torch.tensor(task.action_high)
+    running = torch.ones(len(seeds), episodes, dtype=torch.bool)
+    for _ in range(task.horizon):
+        observed, actions = task.observe(state), []
+        for policy, obs in zip(policies, observed, strict=True):
+            mean, std = policy(obs).tensor_split([len(task.action_low)], -1)
+            if not std.numel():
+                actions.append(mean.clamp(low, high))
+                continue
+            raw = mean if deterministic else mean + std * noise.normal(*mean.shape[1:])
+            actions.append(squash(raw, low, high))
+        together = torch.cat(actions, -2)
+        following, reward, done = task.step(state, together)
+        yield _Step(state, observed, together, reward, running, following)
+        state, running = following, running & ~done

@@ -1,0 +1,1 @@
+"""Figures, maps, videos and the report page, made from run folders alone."""

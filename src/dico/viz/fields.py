@@ -1,0 +1,116 @@
+"""Where a team is diverse: SND at every place of a task, or at every value of two observed numbers."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from dico._checks import check_positive
+from dico.metrics import snd_at
+from dico.policy import DiCo
+from dico.tasks import TASKS, MappedTask, Task
+
+ROWS_AT_ONCE = 1 << 16
+"""Observations sent through the networks at once, all members together."""
+Extent = tuple[float, float, float, float]
+"""Least x, greatest x, least y, greatest y."""
+
+
+@dataclass(frozen=True)
+class Field:
+    """Diversity over a rectangle; row 0 is at the least y, and values belong to the middles of cells."""
+
+    snd: Float[Tensor, "*members rows columns"]
+    r""":math:`\mathrm{SND}_o` (sec:case_study)."""
+    mean: Float[Tensor, "*members rows columns n a"]
+    """Each agent's mean action."""
+    x: Float[Tensor, " columns"]
+    """Where the columns are."""
+    y: Float[Tensor, " rows"]
+    """Where the rows are."""
+    extent: Extent
+
+
+@torch.no_grad()
+def diversity_field(policy: DiCo, task: Task, state: Any, extent: Extent | None = None, resolution: int = 60) -> Field:
+    r"""What SND would be at each position of an agent: :math:`\mathrm{SND}_{o(x, y)}` of the first group.
+
+    ``state`` is one state, the same for all of the policy's members, or one for each of them; ``extent`` is by default
+    what the task's scene shows. ``resolution`` is the number of cells along each side.
+
+    >>> from dico.random import Random
+    >>> from dico.tasks import make
+    >>> task, policy = make("navigation"), DiCo.mlp(2, 4, 2, 0.3, hidden=(8,), members=(3,))
+    >>> diversity_field(policy, task, task.reset(1, Random([0])), resolution=10).snd.shape
+    torch.Size([3, 10, 10])
+    """
+    check_mapped(task)
+    members = policy.members
+    batch = task.observe(state)[0].shape[:-2]
+    if batch.numel() != 1 and batch != members:
+        raise ValueError(f"state must be one, or one for each of members={members}, got a batch of {tuple(batch)}")
+    extent = task.scene(state).extent if extent is None else extent
+    x, y = grid(extent, resolution)
+    points = torch.stack(torch.meshgrid(x, y, indexing="xy"), -1).flatten(0, 1)
+    obs = task.observation_at(state, points.expand(*batch, -1, 2))  # pyright: ignore[reportAttributeAccessIssue]
+    obs = obs if batch == members else obs.reshape(obs.shape[-2:]).expand(*members, *obs.shape[-2:])
+    return _field(policy, obs, x, y, extent)
+
+
+@torch.no_grad()
+def slice_field(
+    policy: DiCo, obs_row: Float[Tensor, " o"], coordinates: tuple[int, int], extent: Extent, resolution: int = 60
+) -> Field:
+    """SND where two of the observed numbers vary over ``extent`` and all others are as in ``obs_row``.
+
+    >>> policy = DiCo.mlp(4, 12, 2, 0.3, hidden=(8,))
+    >>> slice_field(policy, torch.zeros(12), (0, 1), (-1, 1, -1, 1), resolution=10).mean.shape
+    torch.Size([10, 10, 4, 2])
+    """
+    check_coordinates(coordinates, obs_row.shape[-1])
+    x, y = grid(extent, resolution)
+    across, up = torch.meshgrid(x, y, indexing="xy")
+    obs = obs_row.repeat(len(x) * len(y), 1)
+    obs[:, coordinates[0]], obs[:, coordinates[1]] = across.flatten(), up.flatten()
+    return _field(policy, obs.expand(*policy.members, *obs.shape), x, y, extent)
+
+
+def grid(extent: Extent, resolution: int) -> tuple[Float[Tensor, " columns"], Float[Tensor, " rows"]]:
+    """The middles of as many cells along each side of a rectangle.
+
+    >>> grid((0, 1, 0, 4), 2)
+    (tensor([0.2500, 0.7500]), tensor([1., 3.]))
+    """
+    check_positive("resolution", resolution)
+    left, right, bottom, top = extent
+    middles = (torch.arange(resolution) + 0.5) / resolution
+    return left + (right - left) * middles, bottom + (top - bottom) * middles
+
+
+def check_mapped(task: Task) -> None:
+    """A map over positions needs a task whose observations are a function of the position."""
+    if not isinstance(task, MappedTask):
+        mapped = ", ".join(name for name, each in TASKS.items() if issubclass(each, MappedTask))
+        raise ValueError(
+            f"{task.name} has no map over positions ({mapped} have): choose two of its {task.obs_dim} observed numbers "
+            f"with coordinates, such as 0 1"
+        )
+
+
+def check_coordinates(coordinates: tuple[int, int], obs_dim: int) -> None:
+    """Two different indices of an observation."""
+    first, second = coordinates
+    if first == second or not all(0 <= k < obs_dim for k in coordinates):
+        raise ValueError(f"coordinates must be two different whole numbers from 0 to {obs_dim - 1}, got {coordinates}")
+
+
+def _field(policy: DiCo, obs: Float[Tensor, "*members points o"], x: Tensor, y: Tensor, extent: Extent) -> Field:
+    """In parts, so that the largest populations fit in memory."""
+    at_once = max(1, ROWS_AT_ONCE // max(1, obs.shape[:-2].numel()))
+    parts = [policy.everyone(part) for part in obs.split(at_once, -2)]
+    rows = (len(y), len(x))
+    snd = torch.cat([snd_at(part) for part in parts], -1)
+    mean = torch.cat([part.chunk(policy.kind.width, -1)[0] for part in parts], -3)
+    return Field(snd.unflatten(-1, rows), mean.unflatten(-3, rows), x, y, extent)

@@ -1,0 +1,173 @@
+"""Statistics over run folders against values worked out by hand."""
+
+import itertools
+import math
+import re
+
+import numpy as np
+import pytest
+from folders import write_run
+
+from dico.analysis import (
+    aggregate,
+    best_level,
+    check_comparable,
+    curves,
+    diverged,
+    final,
+    frames,
+    interquartile_mean,
+    levels,
+    relative_error,
+    summary,
+    tracking_error,
+)
+from dico.runs import RunError
+
+nan = math.nan
+
+
+def steady(level, seed, iteration):
+    """Reward 10 x level + seed; SND a tenth above what is desired."""
+    desired = 1.0 if level == "free" else float(level)
+    return {"reward": 10 * desired + seed, "snd": 1.1 * desired, "overflow": 0.0}
+
+
+def test_levels_are_in_order_of_diversity_with_free_last(tmp_path):
+    snd = ("free", "1", ">=0.3", "0", "<=0.5", "0.2..0.5", "0.1")
+    run = write_run(tmp_path / "run", lambda *_: {"reward": 0.0}, snd=snd, frames=6000)
+    assert levels(run) == ["0", "0.1", ">=0.3", "0.2..0.5", "<=0.5", "1", "free"]
+
+
+def test_mean_and_standard_deviation():
+    band = aggregate(np.array([[1.0, 5.0], [3.0, 5.0], [8.0, 5.0]]))
+    np.testing.assert_allclose(band.centre, [4, 5])
+    spread = math.sqrt((9 + 1 + 16) / 2)
+    np.testing.assert_allclose(band.high - band.centre, [spread, 0])
+    np.testing.assert_allclose(band.centre - band.low, [spread, 0])
+
+
+def test_interquartile_mean_is_the_mean_of_the_middle_half():
+    values = np.array([100.0, 1, 2, 3, 4, 5, 6, -50])  # sorted: -50 1 2 3 4 5 6 100
+    assert interquartile_mean(values) == np.mean([2, 3, 4, 5])
+    assert interquartile_mean(np.array([1.0, 2, 6])) == 3  # a quarter of three, rounded down, is nothing
+    assert interquartile_mean(np.array([nan, 1, 2, 3, 100])) == 2.5
+
+
+def test_the_bootstrap_interval_is_that_of_all_resamples():
+    """For three seeds there are 27 samples; the drawn ones must have their percentiles."""
+    seeds = np.array([0.0, 3.0, 9.0])
+    every = np.sort([np.mean(sample) for sample in itertools.product(seeds, repeat=3)])
+    band = aggregate(seeds, "iqm")
+    assert band.centre == 4
+    assert band.low == every[0]  # 1 in 27 is more than 2.5 %
+    assert band.high == every[-1]
+
+
+def test_a_longer_bootstrap_in_parts_is_the_same_every_time(monkeypatch):
+    values = np.random.default_rng(0).normal(size=(5, 30))
+    once, again = aggregate(values, "iqm"), aggregate(values, "iqm")
+    monkeypatch.setattr("dico.analysis.BOOTSTRAP_NUMBERS", 10_000)
+    parts = aggregate(values, "iqm")
+    for one, other in ((once, again), (once, parts)):
+        np.testing.assert_array_equal(one.low, other.low)
+        np.testing.assert_array_equal(one.high, other.high)
+    assert (once.low <= once.centre).all()
+    assert (once.centre <= once.high).all()
+
+
+@pytest.mark.parametrize("stat", ["mean", "iqm"])
+def test_one_seed_has_no_interval(stat):
+    band = aggregate(np.array([[1.0, 2.0]]), stat)
+    np.testing.assert_array_equal(band.centre, [1, 2])
+    assert np.isnan(band.low).all()
+    assert not band.has_interval
+
+
+@pytest.mark.parametrize("stat", ["mean", "iqm"])
+def test_missing_values_are_left_out(stat):
+    band = aggregate(np.array([[1.0, nan, nan], [3.0, 4.0, nan]]), stat)
+    np.testing.assert_array_equal(band.centre, [2, 4, nan])
+    np.testing.assert_array_equal(np.isfinite(band.low), [True, False, False])
+
+
+def test_an_unknown_statistic_says_which_there_are():
+    with pytest.raises(ValueError, match="stat must be one of 'mean', 'iqm', got 'man'; did you mean 'mean'"):
+        aggregate(np.zeros(3), "man")
+
+
+def test_final_is_the_mean_over_the_last_tenth(tmp_path):
+    run = write_run(tmp_path / "run", lambda level, seed, i: {"reward": float(i)}, frames=120_000)  # 20 iterations
+    np.testing.assert_allclose(final(run, "reward"), 19.5)
+    np.testing.assert_array_equal(frames(run)[:2], [6000, 12000])
+
+
+def test_relative_error_of_every_kind_of_constraint():
+    measured = np.array([0.0, 0.25, 0.5, 1.0])
+    np.testing.assert_allclose(relative_error(measured, "0.5"), [1, 0.5, 0, 1])
+    np.testing.assert_allclose(relative_error(measured, ">=0.5"), [1, 0.5, 0, 0])
+    np.testing.assert_allclose(relative_error(measured, "<=0.5"), [0, 0, 0, 1])
+    np.testing.assert_allclose(relative_error(measured, "0.25..0.5"), [1, 0, 0, 1])
+    np.testing.assert_allclose(relative_error(measured, "0"), measured)
+
+
+def test_summary_of_each_level(tmp_path):
+    run = write_run(tmp_path / "run", steady)
+    nought, half, free = summary(run)
+    assert [each.level for each in (nought, half, free)] == ["0", "0.5", "free"]
+    assert (half.seeds, half.diverged) == (2, 0)
+    assert half.reward.centre == pytest.approx(5.5)
+    assert half.reward.high - half.reward.centre == pytest.approx(math.sqrt(0.5))
+    assert half.snd.centre == pytest.approx(0.55)
+    assert half.tracking_error.centre == pytest.approx(0.1)
+    assert nought.tracking_error.centre == pytest.approx(0)
+    assert np.isnan(free.tracking_error.centre)
+    assert best_level(run) == "free"
+
+
+def test_members_that_diverged_are_left_out_and_counted(tmp_path):
+    def values(level, seed, iteration):
+        if level == "0.5" and (seed == 0 or seed == 1) and iteration > 3:
+            return {"reward": None, "snd": None, "overflow": 0.0, "diverged": True}
+        return steady(level, seed, iteration)
+
+    run = write_run(tmp_path / "run", values, seeds=3)
+    half = summary(run)[1]
+    assert (half.seeds, half.diverged) == (1, 2)
+    assert half.reward.centre == 7
+    assert not half.reward.has_interval
+    assert diverged(run).sum() == 2
+    assert np.isnan(curves(run, "reward")[diverged(run)]).all()
+    assert np.isnan(tracking_error(run)[diverged(run)]).all()
+
+
+def test_a_run_whose_members_all_diverged_has_no_best_level(tmp_path):
+    run = write_run(tmp_path / "run", lambda *_: {"reward": None, "snd": None, "diverged": True})
+    assert best_level(run) is None
+    assert [each.seeds for each in summary(run, "iqm")] == [0, 0, 0]
+
+
+def test_a_run_without_metrics_says_so(tmp_path):
+    run = write_run(tmp_path / "run", lambda *_: None)
+    with pytest.raises(RunError, match="has no metrics yet: look again when its first iteration is done"):
+        summary(run)
+    (run.folder / "metrics.jsonl").unlink()
+    with pytest.raises(RunError, match="has no metrics yet"):
+        final(run, "reward")
+
+
+def test_a_torn_line_is_left_out(tmp_path):
+    run = write_run(tmp_path / "run", steady)
+    whole = summary(run)
+    with (run.folder / "metrics.jsonl").open("a") as lines:
+        lines.write('{"member": 0, "constr')
+    with pytest.warns(UserWarning, match="is torn and left out"):
+        assert summary(run)[1].reward.centre == whole[1].reward.centre
+
+
+def test_runs_of_different_tasks_are_not_compared(tmp_path):
+    runs = [write_run(tmp_path / task, steady, task=task) for task in ("navigation", "same-goal")]
+    check_comparable(runs[:1] * 2)
+    message = f"must have the same task, got {runs[0].folder}: navigation, {runs[1].folder}: same-goal"
+    with pytest.raises(RunError, match=re.escape(message)):
+        check_comparable(runs)
