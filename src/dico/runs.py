@@ -6,7 +6,6 @@ iteration, ``checkpoint-<frames>/`` the networks and all other state. Nothing is
 
 import json
 import math
-import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,9 +18,15 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from dico._checks import check_choice
+from dico._files import has_diverged, plain, write_json
 from dico.constraints import equal, parse_constraint
 from dico.policy import DiCo
 from dico.tasks import Task, from_settings
+
+__all__ = [
+    "FORMAT", "Checkpoint", "Member", "Run", "RunError", "checkpoint_folders", "has_diverged", "load", "plain",
+    "read_checkpoints", "read_rows", "write_json",
+]  # fmt: skip
 
 FORMAT = 1
 """Of the run folder; a newer one is refused."""
@@ -216,40 +221,8 @@ def checkpoint_folders(folder: Path) -> dict[int, Path]:
     return {int(number): path for path, number in names.items() if number.isdigit()}
 
 
-def has_diverged(row: Mapping[str, Any]) -> bool:
-    """Whether any number in a row of metrics is not finite.
-
-    >>> has_diverged({"snd": 0.3, "distances": [0.3, math.nan]})
-    True
-    """
-    values = (number for value in row.values() for number in (value if isinstance(value, list) else [value]))
-    return not all(math.isfinite(number) for number in values if isinstance(number, float))
-
-
-def plain(value: Any) -> Any:
-    """A value as JSON has it: what is not finite becomes null.
-
-    >>> plain(math.inf), plain([0.5, math.nan])
-    (None, [0.5, None])
-    """
-    if isinstance(value, list):
-        return [plain(number) for number in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
 def _numbers(value: Any) -> Any:
     """What :func:`plain` wrote, with NaN for null."""
     if isinstance(value, list):
         return [_numbers(number) for number in value]
     return math.nan if value is None else value
-
-
-def write_json(path: Path, value: Any) -> None:
-    """Write a file whole, or not at all."""
-    scratch = path.with_name(f".{path.name}.part")
-    with scratch.open("w") as file:
-        json.dump(value, file, indent=2)
-        file.write("\n")
-        file.flush()
-        os.fsync(file.fileno())
-    scratch.replace(path)
