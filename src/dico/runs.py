@@ -132,7 +132,7 @@ class Run:
 
         They come from the newest checkpoint.
         """
-        checkpoint = next(read_checkpoints(self.folder), None)
+        checkpoint = next(iter(self.checkpoints()), None)
         if checkpoint is None:
             raise RunError(f"{self.folder} has no checkpoint yet: let it train on, or `dico resume {self.folder}`")
         prefix = f"{self._group(group)['name']}.policy."
@@ -168,7 +168,7 @@ class Run:
 
 
 def load(run: str | Path) -> Run:
-    """Open a run folder.
+    """Open a run folder, or a result folder of BenchMARL.
 
     >>> run = load("runs/navigation")  # doctest: +SKIP
     >>> run.metric("reward").shape  # doctest: +SKIP
@@ -177,7 +177,9 @@ def load(run: str | Path) -> Run:
     folder = Path(run)
     path = folder / "config.json"
     if not path.is_file():
-        raise RunError(f"{folder} is no run folder: it has no config.json")
+        from dico import benchmarl_runs  # which stands on this module
+
+        return benchmarl_runs.load(folder)
     try:
         saved = json.loads(path.read_text())
         version = saved["format"]

@@ -13,7 +13,7 @@ from torchrl.data import Bounded
 
 from dico._checks import check_choice, check_positive, check_tau
 from dico.adapters.benchmarl.scales import unscale
-from dico.constraints import Constraint, free, parse_constraint
+from dico.constraints import FORMS, Constraint, free, parse_constraint
 from dico.kinds import KINDS
 from dico.metrics import METRICS
 from dico.policy import GRADIENTS, INITIALS, DiCo
@@ -82,7 +82,10 @@ class DicoConfig(ModelConfig):
     @property
     def constraint(self) -> Constraint:
         """The desired diversity as a constraint."""
-        return parse_constraint(str(self.desired_snd))
+        try:
+            return parse_constraint(str(self.desired_snd))
+        except ValueError:
+            raise ValueError(f"desired_snd must be a diversity such as {FORMS}, got {self.desired_snd!r}") from None
 
     def controls(self, group: str, n_agents: int) -> bool:
         """Whether the diversity of a group is controlled."""

@@ -16,7 +16,6 @@ from hydra.core.hydra_config import HydraConfig
 from tensordict import TensorDictBase
 
 import dico
-
 from dico._files import has_diverged, plain, write_json
 from dico.adapters.benchmarl.model import Dico
 from dico.adapters.benchmarl.tasks import DicoClass
@@ -107,6 +106,7 @@ def describe(
         "groups": groups,
         "session": {
             "trainer": "benchmarl",
+            "actions": _squashing(experiment),
             "command": _command(),
             "machine": {
                 "dico": dico.__version__, "benchmarl": benchmarl.__version__, "torchrl": version("torchrl"),
@@ -171,6 +171,13 @@ def _task(experiment: Experiment) -> tuple[str, dict[str, Any]]:
     if isinstance(task, VmasClass):
         return f"vmas:{name}", {"horizon": options.pop("max_steps"), **options}
     return f"{experiment.environment_name}:{name}", options
+
+
+def _squashing(experiment: Experiment) -> str:
+    """What brings actions into their box: a tanh, or a clamp."""
+    algorithm = experiment.algorithm_config
+    by_tanh = getattr(algorithm, "use_tanh_normal", getattr(algorithm, "use_tanh_mapping", True))
+    return "tanh" if by_tanh else "clamp"
 
 
 def _command() -> str | None:
