@@ -38,7 +38,7 @@ def diversity(model: Dico, obs: Tensor) -> dict[str, float]:
 def state(model: Dico, obs: Tensor) -> dict[str, Any]:
     """The estimate, the scale it gives, means outside the action box, and the distances of each two agents."""
     policy, n = model.policy, model.n_agents
-    values = {
+    values: dict[str, Any] = {
         "snd_hat": policy.snd_hat.item(),
         "scale": policy.scale().item(),
         "overflow": action_space_loss(model.means(obs), *model.box).mean().item(),

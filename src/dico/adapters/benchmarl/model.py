@@ -123,8 +123,9 @@ class Dico(Model):
         self.settings = config
         self.kind = _kind(config.kind, stochastic=width == 2 * act_dim)
         self.controlled = config.controls(self.agent_group, self.n_agents)
+        self.obs_dim = sum(spec.shape[-1] for spec in self.input_spec.values(True, True))
         self.policy = DiCo.mlp(
-            self.n_agents, sum(spec.shape[-1] for spec in self.input_spec.values(True, True)), act_dim,
+            self.n_agents, self.obs_dim, act_dim,
             config.constraint if self.controlled else free(),
             kind=self.kind, hidden=tuple(config.num_cells), tau=config.tau, low=low, high=high,
             squash_shared=config.squash_shared, gradient=config.gradient,  # pyright: ignore[reportArgumentType]
@@ -149,8 +150,8 @@ class Dico(Model):
 
     def _perform_checks(self) -> None:
         super()._perform_checks()
-        if not self.input_has_agent_dim or self.centralised:
-            raise ValueError("model=dico is for policies; a critic needs another model, such as critic_model=layers/mlp")
+        if self.out_key[0] != self.agent_group or self.model_index > 0:
+            raise ValueError("model=dico must be the whole policy of a group, not a layer of a sequence")
         for key, spec in self.input_spec.items(True, True):
             if len(spec.shape) != 2:
                 raise ValueError(f"model=dico needs observations (agents, features), {key} is {tuple(spec.shape)}")
@@ -175,7 +176,8 @@ def _box(group: str, actions: Any) -> tuple[list[float], list[float]]:
             f"model=dico needs continuous actions, group {group!r} has others: choose ippo, mappo, iddpg, maddpg, isac "
             "or masac, and experiment.prefer_continuous_actions=True"
         )
-    low, high = (corner.reshape(-1, actions.shape[-1]) for corner in (actions.space.low, actions.space.high))
+    space: Any = actions.space
+    low, high = (corner.reshape(-1, actions.shape[-1]) for corner in (space.low, space.high))
     if (low != low[0]).any() or (high != high[0]).any():
         raise ValueError(f"model=dico needs one action box for all agents of a group, those of {group!r} differ")
     return low[0].tolist(), high[0].tolist()

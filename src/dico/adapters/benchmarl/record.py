@@ -33,7 +33,8 @@ class Record:
         self.experiment, self.models = experiment, models
         self.folder = Path(experiment.folder_name)
         self.first = next(iter(models), next(iter(experiment.group_map)))
-        self.constraint = models[self.first].policy.constraint.texts()[0] if models else "free"
+        controlled = [model.settings.constraint for model in models.values() if model.controlled]
+        self.constraint = controlled[0].texts()[0] if controlled else "free"
         self.rewards: dict[str, float] = {}
         self.history: list[float] = []
         self.started = False
@@ -94,7 +95,7 @@ def describe(
 ) -> dict[str, Any]:
     """Everything that a reader needs to know of an experiment, and the settings under the names of ``dico train``."""
     groups = [
-        {"name": name, "n_agents": model.n_agents, "obs_dim": model.policy.deviations.inputs,
+        {"name": name, "n_agents": model.n_agents, "obs_dim": model.obs_dim,
          "low": model.box[0].tolist(), "high": model.box[1].tolist(), "kind": model.kind}
         for name, model in models.items()
     ]  # fmt: skip

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from vmas.scenarios import dispersion, navigation, reverse_transport, sampling
 from vmas.scenarios.mpe import simple_tag
-from vmas.simulator.core import Agent, World
+from vmas.simulator.core import World
 
 
 class Navigation(navigation.Scenario):
@@ -24,9 +24,10 @@ class Navigation(navigation.Scenario):
         """How the goals are shared: not at all."""
         return {"agents_with_same_goal": 1}
 
-    def observation(self, agent: Agent) -> Tensor:
+    def observation(self, agent: Any) -> Tensor:
         """The agent's position relative to every goal."""
-        return torch.cat([agent.state.pos - other.goal.state.pos for other in self.world.agents], -1)
+        others: Any = self.world.agents
+        return torch.cat([agent.state.pos - other.goal.state.pos for other in others], -1)
 
 
 class SameGoal(Navigation):
@@ -40,9 +41,9 @@ class SameGoal(Navigation):
 class Dispersion(dispersion.Scenario):
     """Agents eat food, and see where each food is from them and whether it was eaten, and nothing else."""
 
-    def observation(self, agent: Agent) -> Tensor:
+    def observation(self, agent: Any) -> Tensor:
         """For each food: where it is from the agent, and 1 if it was eaten."""
-        foods = self.world.landmarks
+        foods: Any = self.world.landmarks
         return torch.cat(
             [part for food in foods for part in (food.state.pos - agent.state.pos, food.eaten[:, None].float())], -1
         )
@@ -56,7 +57,7 @@ class Sampling(sampling.Scenario):
         fixed = {"n_gaussians": 1, "cov": float(covariance), "collisions": False, "spawn_same_pos": True}
         return super().make_world(batch_dim, device, **fixed, **options)
 
-    def observation(self, agent: Agent) -> Tensor:
+    def observation(self, agent: Any) -> Tensor:
         """Own position and the values one cell away, row by row from the lower left."""
         steps = (-self.grid_spacing, 0.0, self.grid_spacing)
         around = [(x, y) for y in steps for x in steps if (x, y) != (0.0, 0.0)]
