@@ -9,13 +9,13 @@ Writes benchmarl-navigation.json and .png into the folder of --out, by default d
 import argparse
 import json
 import tempfile
-import time
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
-import torch
 from benchmarl.algorithms import IppoConfig
 from benchmarl.experiment import Experiment, ExperimentConfig
 
@@ -28,10 +28,12 @@ from dico.train.config import Config
 from dico.train.session import train
 
 COLOURS = {"population": "#0072b2", "BenchMARL": "#d55e00"}
+LABELS = {"population": "population trainer", "BenchMARL": "BenchMARL, model=dico"}
 
 
 def in_benchmarl(config: Config, folder: Path) -> Run:
     """Train every member of a configuration in BenchMARL, one after the other."""
+    folder.mkdir(parents=True)
     experiment = ExperimentConfig.get_from_yaml()
     experiment.gamma, experiment.lr, experiment.adam_eps = config.gamma, config.lr, config.adam_eps
     experiment.clip_grad_norm, experiment.clip_grad_val = True, config.max_grad_norm
@@ -58,7 +60,25 @@ def in_benchmarl(config: Config, folder: Path) -> Run:
     return dico.load(folder)
 
 
-def compared(runs: dict[str, Run], seconds: dict[str, float], config: Config) -> dict:
+def settings(levels: Sequence[str], seeds: int, frames: int) -> Config:
+    """The quick preset, with the action-space loss as BenchMARL has it here."""
+    return preset("quick", "navigation", snd=tuple(levels), seeds=seeds, frames=frames, action_loss="separate")
+
+
+def trained(config: Config, folder: Path) -> dict[str, Run]:
+    """Both trainers' runs; one that is in the folder already is not trained again."""
+    trainers = {
+        "population": lambda place: train(config, place, device="cpu"),
+        "BenchMARL": lambda place: in_benchmarl(config, place),
+    }
+    runs = {}
+    for name, start in trainers.items():
+        place = folder / name.lower()
+        runs[name] = dico.load(place) if place.exists() else start(place)
+    return runs
+
+
+def compared(runs: dict[str, Run], config: Config) -> dict[str, Any]:
     """Final reward and SND of both, level by level, and whether the intervals of the rewards overlap."""
     results = {}
     for level in levels(next(iter(runs.values()))):
@@ -74,14 +94,12 @@ def compared(runs: dict[str, Run], seconds: dict[str, float], config: Config) ->
                 }  # fmt: skip
         one, other = (side["reward"] for side in sides.values())
         results[level] = sides | {"overlap": one["low"] <= other["high"] and other["low"] <= one["high"]}
-    settings = ("algorithm", "frames", "envs", "frames_per_batch", "hidden", "lr", "gamma", "epochs", "minibatch",
-                "tau", "gradient", "action_loss", "seeds")  # fmt: skip
+    told = ("algorithm", "frames", "envs", "frames_per_batch", "hidden", "lr", "gamma", "epochs", "minibatch",
+            "tau", "gradient", "action_loss", "seeds")  # fmt: skip
     return {
         "task": "navigation",
         "statistic": "mean and standard deviation over seeds of the last tenth of the iterations",
-        "settings": {name: getattr(config, name) for name in settings},
-        "threads": torch.get_num_threads(),
-        "seconds": seconds,
+        "settings": {name: getattr(config, name) for name in told},
         "levels": results,
     }
 
@@ -101,7 +119,7 @@ def draw(runs: dict[str, Run], path: Path) -> None:
             for name, run in runs.items():
                 band = aggregate(curves(run, metric)[of_level(run, level)])
                 x = frames(run) / 1000
-                axis.plot(x, band.centre, color=COLOURS[name], label=name, linewidth=1.5)
+                axis.plot(x, band.centre, color=COLOURS[name], label=LABELS[name], linewidth=1.5)
                 axis.fill_between(x, band.low, band.high, color=COLOURS[name], alpha=0.2, linewidth=0)
             axis.spines[["top", "right"]].set_visible(False)
         if level != "free":
@@ -124,25 +142,15 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=4)
     parser.add_argument("--frames", type=int, default=300_000)
     parser.add_argument("--out", type=Path, default=Path(__file__).parent.parent / "docs" / "results")
-    parser.add_argument("--keep", type=Path, help="where the runs go; by default nowhere that lasts")
+    parser.add_argument(
+        "--keep", type=Path, help="where the runs go, and are taken from if there; by default nowhere that lasts"
+    )
     options = parser.parse_args()
     warnings.filterwarnings("ignore", category=DeprecationWarning)
-    config = preset(
-        "quick", "navigation", snd=tuple(options.levels), seeds=options.seeds, frames=options.frames,
-        action_loss="separate",
-    )  # fmt: skip
+    config = settings(options.levels, options.seeds, options.frames)
     with tempfile.TemporaryDirectory() as scratch:
-        folder = options.keep or Path(scratch)
-        (folder / "benchmarl").mkdir(parents=True)
-        seconds, runs = {}, {}
-        for name, start in (
-            ("population", lambda: train(config, folder / "population", device="cpu")),
-            ("BenchMARL", lambda: in_benchmarl(config, folder / "benchmarl")),
-        ):
-            began = time.perf_counter()
-            runs[name] = start()
-            seconds[name] = round(time.perf_counter() - began, 1)
-        results = compared(runs, seconds, config)
+        runs = trained(config, options.keep or Path(scratch))
+        results = compared(runs, config)
         options.out.mkdir(parents=True, exist_ok=True)
         (options.out / "benchmarl-navigation.json").write_text(json.dumps(results, indent=2) + "\n")
         draw(runs, options.out / "benchmarl-navigation.png")

@@ -69,6 +69,10 @@ class BenchMARLRun(Run):
             )
         return super().task()
 
+    def machine(self) -> Mapping[str, Any]:
+        """What it was trained on: versions and device."""
+        return self.session["machine"]
+
     def rows(self) -> list[dict[str, Any]]:
         """All members' lines, iteration by iteration."""
         rows = [

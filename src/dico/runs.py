@@ -81,6 +81,13 @@ class Run:
         """The task that it was trained on, with its settings."""
         return from_settings(self.config["task"], self.config["task_options"])
 
+    def machine(self) -> Mapping[str, Any]:
+        """What it was trained on: versions, device, commit; empty if it does not say."""
+        try:
+            return json.loads((self.folder / "machine.json").read_text())
+        except (OSError, json.JSONDecodeError):
+            return {}
+
     def rows(self) -> list[dict[str, Any]]:
         """All lines of ``metrics.jsonl``; a torn last line is left out with a warning."""
         return list(read_rows(self.folder / "metrics.jsonl"))

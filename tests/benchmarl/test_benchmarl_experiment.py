@@ -15,7 +15,8 @@ from small_experiments import ALGORITHMS, FRAMES, make, run
 import dico
 from dico.adapters.benchmarl import DicoCallback, DicoConfig, DicoTask
 from dico.adapters.benchmarl.callback import find_models
-from dico.adapters.benchmarl.measures import diversity
+from dico.adapters.benchmarl.measures import MAX_DISTANCES, MEASURED_FRAMES, diversity
+from dico.train import learner
 
 TASKS = {
     "ippo": DicoTask.NAVIGATION,
@@ -117,6 +118,11 @@ def test_the_error_is_the_relative_distance_from_what_is_desired(tmp_path, desir
     measured = diversity(model, obs)
     assert measured["desired_snd"] == pytest.approx(measured["snd"] if nearest is None else nearest)
     assert measured["snd_error"] == pytest.approx(error, abs=1e-5)
+
+
+def test_as_many_frames_are_measured_as_by_the_population_trainer():
+    assert MEASURED_FRAMES == learner.MEASURED_FRAMES
+    assert MAX_DISTANCES == learner.MAX_DISTANCES
 
 
 def test_the_action_loss_brings_means_into_the_box(tmp_path):

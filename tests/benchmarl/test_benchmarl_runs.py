@@ -44,6 +44,7 @@ def test_a_folder_of_experiments_is_a_population(results):
     assert opened.metric("reward").isfinite().all()
     assert opened.checkpoints()[0].frames == 2 * FRAMES
     assert READ_FORMAT == FORMAT
+    assert opened.machine()["torch"] == torch.__version__
 
 
 def test_policies_are_those_that_were_trained(results):
