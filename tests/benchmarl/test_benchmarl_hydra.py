@@ -2,23 +2,29 @@
 
 import os
 import re
+import shlex
 import subprocess
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
+import yaml
 from benchmarl.hydra_config import load_experiment_config_from_hydra
 from hydra import compose, initialize_config_module
 from hydra.core.hydra_config import HydraConfig
 
 import dico
+from dico.adapters.benchmarl import DicoConfig
 from dico.adapters.benchmarl.main import check_keys, main
 from dico.adapters.benchmarl.tasks import TASKS
 from dico.experiments import preset
 
 pytestmark = pytest.mark.unchecked
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "benchmarl_experiment.py"
+ROOT = Path(__file__).parents[2]
+EXAMPLE = ROOT / "examples" / "benchmarl_experiment.py"
+GUIDE = (ROOT / "docs" / "benchmarl.md").read_text()
 SMALL = (
     "experiment.on_policy_collected_frames_per_batch=40", "experiment.on_policy_n_envs_per_worker=4",
     "experiment.on_policy_minibatch_size=20", "experiment.on_policy_n_minibatch_iters=1", "experiment.max_n_frames=80",
@@ -148,6 +154,31 @@ def test_bad_input_is_refused_in_one_line_and_leaves_nothing_behind(monkeypatch,
     assert BAD[words] in error
     assert "Traceback" not in error
     assert not list(tmp_path.glob("**/config.pkl"))
+
+
+@pytest.mark.parametrize(
+    "line", re.findall(r"^python -m dico.adapters.benchmarl (.*?)(?: +#.*)?$", GUIDE, re.MULTILINE)
+)
+def test_the_guides_commands_compose(line):
+    words = iter(shlex.split(line))
+    name, overrides = "config", []
+    for word in words:
+        if word == "--config-name":
+            name = next(words)
+        elif word != "-m":
+            overrides.append(word.split(",")[0])  # the first of a sweep
+    cfg = composed(*overrides, name=name)
+    task = cfg.hydra.runtime.choices["task"]
+    del cfg.hydra
+    check_keys(cfg, task)
+
+
+def test_the_guide_tells_every_setting_and_default():
+    table = dict(re.findall(r"^\| `(\w+)` \| (?:`(.+?)`|the algorithm's) \|", GUIDE, re.MULTILINE))
+    told = {name: yaml.safe_load(value) for name, value in table.items() if value}
+    default = asdict(DicoConfig()) | {"num_cells": [256, 256]}
+    assert {name: default[name] for name in told} == told
+    assert default.keys() - table.keys() == {"action_loss_lr", "action_loss_weight"}
 
 
 def test_the_example_is_short_and_runs(tmp_path):
