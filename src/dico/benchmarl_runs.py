@@ -5,6 +5,7 @@ member; a folder of several, such as a multirun's, is a population.
 """
 
 import json
+import shlex
 import warnings
 import zipfile
 from collections.abc import Mapping, Sequence
@@ -131,7 +132,8 @@ def load(folder: Path) -> BenchMARLRun:
     seeds = {member.seed for member in members}
     levels = list(dict.fromkeys(member.constraint for member in members))
     config = first["config"] | {"snd": levels, "seeds": len(seeds), "first_seed": min(seeds)}
-    return BenchMARLRun(folder, config, tuple(first["groups"]), members, first["session"], tuple(ordered))
+    session = first["session"] | {"command": _command(first["session"]["command"], members)}
+    return BenchMARLRun(folder, config, tuple(first["groups"]), members, session, tuple(ordered))
 
 
 def _read(path: Path) -> Mapping[str, Any]:
@@ -162,6 +164,22 @@ def _rank(saved: Mapping[str, Any]) -> tuple[float, float, int]:
     constraint = parse_constraint(saved["constraint"])
     lo, hi = constraint.lo.item(), constraint.hi.item()
     return (lo if (lo, hi) != (0, float("inf")) else float("inf")), hi, saved["seed"]
+
+
+def _command(one: str | None, members: Sequence[Member]) -> str | None:
+    """How to train all members again: as a multirun, if every level has every seed.
+
+    >>> members = [Member(0, ">=0.3", 0), Member(1, "free", 0)]
+    >>> print(_command("python -m dico.adapters.benchmarl task=dico/tag model.desired_snd=free", members))
+    python -m dico.adapters.benchmarl task=dico/tag -m 'model.desired_snd=">=0.3",free' seed=0
+    """
+    levels = dict.fromkeys(member.constraint for member in members)
+    seeds = dict.fromkeys(member.seed for member in members)
+    if one is None or len(members) == 1 or len(members) < len(levels) * len(seeds):
+        return one
+    kept = [word for word in shlex.split(one) if not word.startswith(("model.desired_snd=", "seed="))]
+    quoted = (json.dumps(level) if "=" in level else level for level in levels)
+    return shlex.join([*kept, "-m", f"model.desired_snd={','.join(quoted)}", f"seed={','.join(map(str, seeds))}"])
 
 
 def _newest(folder: Path) -> Path | None:

@@ -72,6 +72,7 @@ def test_a_multirun_opens_as_one_population(tmp_path):
     assert run.metric("snd").shape == (6, 2)
     assert run.config["snd"] == ["0", "0.2..0.5", "free"]
     assert run.config["seeds"] == 2
+    assert run.session["command"].endswith("-m model.desired_snd=0,0.2..0.5,free seed=0,1")
     assert run.policies().constraint.texts() == ["0", "0", "0.2..0.5", "0.2..0.5", "free", "free"]
 
 

@@ -20,7 +20,7 @@ from benchmarl.hydra_config import (
 )
 from benchmarl.models import model_config_registry
 from hydra.core.hydra_config import HydraConfig
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import OmegaConf
 
 from dico._checks import check_choice
 from dico.adapters.benchmarl.callback import DicoCallback
@@ -30,7 +30,7 @@ MODELS = ("model", "critic_model")
 
 
 @hydra.main(version_base=None, config_path="conf", config_name="config")
-def main(cfg: DictConfig) -> float:
+def main(cfg: Any) -> float:
     """Run an experiment; gives the final reward, so that Hydra's sweepers can optimise it."""
     choices = HydraConfig.get().runtime.choices
     with _explained(Path(cfg.experiment.save_folder or HydraConfig.get().runtime.output_dir)):
@@ -43,7 +43,7 @@ def main(cfg: DictConfig) -> float:
     return callback.final_reward()
 
 
-def make_experiment(cfg: DictConfig, task: str) -> Experiment:
+def make_experiment(cfg: Any, task: str) -> Experiment:
     """BenchMARL's experiment from a composed configuration and the task's name, such as ``dico/navigation``."""
     check_keys(cfg, task)
     return Experiment(
@@ -53,11 +53,11 @@ def make_experiment(cfg: DictConfig, task: str) -> Experiment:
         critic_model_config=load_model_config_from_hydra(cfg.critic_model),
         seed=cfg.seed,
         config=load_experiment_config_from_hydra(cfg.experiment),
-        callbacks=[DicoCallback(freeze=OmegaConf.to_container(cfg.freeze))],  # pyright: ignore[reportArgumentType]
+        callbacks=[DicoCallback(freeze=OmegaConf.to_container(cfg.freeze))],
     )
 
 
-def check_keys(cfg: DictConfig, task: str) -> None:
+def check_keys(cfg: Any, task: str) -> None:
     """Refuse a setting that nothing reads; Hydra lets ``+name=value`` through, and BenchMARL may not notice."""
     environment, _, name = task.partition("/")
     schemas: dict[str, Any] = {
@@ -77,7 +77,7 @@ def check_keys(cfg: DictConfig, task: str) -> None:
         check_choice("setting", str(key), ("experiment", "algorithm", "task", *MODELS, "seed", "freeze"))
 
 
-def _task(cfg: DictConfig, name: str) -> TaskClass:
+def _task(cfg: Any, name: str) -> TaskClass:
     task = task_config_registry[name]
     if isinstance(task, DicoTask):
         return task.get_task({str(key): value for key, value in cfg.items()})

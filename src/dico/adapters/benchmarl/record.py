@@ -2,6 +2,7 @@
 
 import json
 import platform
+import shlex
 import time
 from collections.abc import Mapping
 from importlib.metadata import version
@@ -186,8 +187,8 @@ def _command() -> str | None:
     if not HydraConfig.initialized():
         return None
     hydra = HydraConfig.get()
-    words = ["python", "-m", "dico.adapters.benchmarl", "--config-name", hydra.job.config_name, *hydra.overrides.task]
-    return " ".join(words)
+    name = [] if hydra.job.config_name == "config" else ["--config-name", hydra.job.config_name]
+    return shlex.join(["python", "-m", "dico.adapters.benchmarl", *name, *hydra.overrides.task])
 
 
 def _reward(group: str, batch: TensorDictBase) -> float:
