@@ -10,6 +10,7 @@ import warnings
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,6 @@ import torch
 from torch import Tensor
 
 from dico.constraints import parse_constraint
-from dico.policy import DiCo
 from dico.runs import COMMON, Checkpoint, Member, Run, RunError, read_rows
 from dico.tasks import Task
 
@@ -70,10 +70,6 @@ class BenchMARLRun(Run):
             )
         return super().task()
 
-    def machine(self) -> Mapping[str, Any]:
-        """What it was trained on: versions and device."""
-        return self.session["machine"]
-
     def rows(self) -> list[dict[str, Any]]:
         """All members' lines, iteration by iteration."""
         rows = [
@@ -91,18 +87,15 @@ class BenchMARLRun(Run):
             return []
         return [NewestCheckpoints(self.folder, {"frames": min(map(_frames, whole))}, whole)]
 
-    def policies(self, group: str | None = None, members: Sequence[int] | None = None) -> DiCo:
-        """All members' policies, or those of the indices given, as one module with a leading dimension."""
-        if not self.checkpoints():
-            lacking = ", ".join(str(folder) for folder in self.experiments if _newest(folder) is None)
-            raise RunError(f"no checkpoint in {lacking}: train with experiment.checkpoint_at_end=True")
-        return super().policies(group, members)
+    def _no_checkpoint(self) -> str:
+        lacking = ", ".join(str(folder) for folder in self.experiments if _newest(folder) is None)
+        return f"no checkpoint in {lacking}: train with experiment.checkpoint_at_end=True"
 
 
-def find(folder: Path) -> list[Path]:
-    """Experiments with diversity control in a folder, or below it."""
+def find(folder: Path, name: str) -> list[Path]:
+    """Folders with a file of that name: the folder itself, or the nearest below it."""
     for depth in range(DEPTH + 1):
-        found = sorted(path.parent for path in folder.glob("*/" * depth + "dico.json"))
+        found = sorted(path.parent for path in folder.glob("*/" * depth + name))
         if found:
             return found
     return []
@@ -110,24 +103,21 @@ def find(folder: Path) -> list[Path]:
 
 def load(folder: Path) -> BenchMARLRun:
     """Open one experiment's folder, or one that holds several of the same task, algorithm and settings."""
-    found = {path: _read(path / "dico.json") for path in find(folder)}
+    found = {path: _read(path / "dico.json") for path in find(folder, "dico.json")}
+    if not found and find(folder, "config.pkl"):
+        raise RunError(f"{folder} is of BenchMARL and has no dico.json: train with model=dico and DicoCallback")
     if not found:
-        plain = any(folder.glob("config.pkl"))
-        raise RunError(
-            f"{folder} is a BenchMARL experiment without dico.json: train it with model=dico and DicoCallback"
-            if plain
-            else f"{folder} is no run folder: it has no config.json"
-        )
+        raise RunError(f"{folder} is no run folder: it has no config.json")
     ordered = sorted(found, key=lambda path: _rank(found[path]))
     first = found[ordered[0]]
     for path in ordered[1:]:
         _check_alike(folder, ordered[0], first, path, found[path])
     members = tuple(Member(k, found[path]["constraint"], found[path]["seed"]) for k, path in enumerate(ordered))
-    for one, other in zip(range(len(members)), range(1, len(members)), strict=False):
-        if (members[one].constraint, members[one].seed) == (members[other].constraint, members[other].seed):
+    for one, other in pairwise(members):
+        if (one.constraint, one.seed) == (other.constraint, other.seed):
             raise RunError(
-                f"{folder} holds snd={members[one].constraint}, seed={members[one].seed} twice: open one of "
-                f"{ordered[one]} and {ordered[other]}, or move one away"
+                f"{folder} holds snd={one.constraint}, seed={one.seed} twice: open one of {ordered[one.index]} and "
+                f"{ordered[other.index]}, or move one away"
             )
     seeds = {member.seed for member in members}
     levels = list(dict.fromkeys(member.constraint for member in members))

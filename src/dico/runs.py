@@ -81,13 +81,6 @@ class Run:
         """The task that it was trained on, with its settings."""
         return from_settings(self.config["task"], self.config["task_options"])
 
-    def machine(self) -> Mapping[str, Any]:
-        """What it was trained on: versions, device, commit; empty if it does not say."""
-        try:
-            return json.loads((self.folder / "machine.json").read_text())
-        except (OSError, json.JSONDecodeError):
-            return {}
-
     def rows(self) -> list[dict[str, Any]]:
         """All lines of ``metrics.jsonl``; a torn last line is left out with a warning."""
         return list(read_rows(self.folder / "metrics.jsonl"))
@@ -141,7 +134,7 @@ class Run:
         """
         checkpoint = next(iter(self.checkpoints()), None)
         if checkpoint is None:
-            raise RunError(f"{self.folder} has no checkpoint yet: let it train on, or `dico resume {self.folder}`")
+            raise RunError(self._no_checkpoint())
         prefix = f"{self._group(group)['name']}.policy."
         chosen = list(range(len(self.members)) if members is None else members)
         saved = {k.removeprefix(prefix): v for k, v in checkpoint.tensors().items() if k.startswith(prefix)}
@@ -158,6 +151,9 @@ class Run:
         levels = ", ".join(dict.fromkeys(m.constraint for m in self.members))
         seeds = ", ".join(map(str, sorted({m.seed for m in self.members})))
         raise RunError(f"no member has snd={text} and seed={seed}; there are snd {levels} with seeds {seeds}")
+
+    def _no_checkpoint(self) -> str:
+        return f"{self.folder} has no checkpoint yet: let it train on, or `dico resume {self.folder}`"
 
     def _build(self, group: str | None, members: tuple[int, ...]) -> DiCo:
         spec, config = self._group(group), self.config

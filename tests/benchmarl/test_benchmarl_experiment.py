@@ -222,6 +222,18 @@ def test_benchmarls_own_reload_knows_our_classes(tmp_path):
     assert [row["iteration"] for row in dico.load(first.folder_name).rows()] == [1, 2, 3]
 
 
+def test_restoring_with_another_desired_diversity_is_refused(tmp_path):
+    first = run(tmp_path, max_n_iters=1, checkpoint_at_end=True)
+    (file,) = first.folder_name.glob("checkpoints/*.pt")
+    for model, message in (
+        (DicoConfig(desired_snd=0.5, num_cells=[8]), r"model\.desired_snd=0\.3, got 0\.5: restore it with the same"),
+        (DicoConfig(desired_snd="0.30", num_cells=[8], tau=0.5), r"model\.tau=0\.01, got 0\.5"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            make(tmp_path, model=model, restore_file=str(file))
+    assert dico.load(first.folder_name).members[0].constraint == "0.3"
+
+
 def test_a_checkpoint_without_dico_says_so(tmp_path):
     experiment = make(tmp_path)
     state = experiment.state_dict()

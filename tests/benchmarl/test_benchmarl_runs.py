@@ -44,7 +44,7 @@ def test_a_folder_of_experiments_is_a_population(results):
     assert opened.metric("reward").isfinite().all()
     assert opened.checkpoints()[0].frames == 2 * FRAMES
     assert READ_FORMAT == FORMAT
-    assert opened.machine()["torch"] == torch.__version__
+    assert opened.session["machine"]["torch"] == torch.__version__
 
 
 def test_policies_are_those_that_were_trained(results):
@@ -137,7 +137,9 @@ def test_what_cannot_be_opened_says_why(copied, tmp_path):
     with pytest.raises(RunError, match="cannot be read"):
         dico.load(folder)
     described.unlink()
-    with pytest.raises(RunError, match=r"a BenchMARL experiment without dico\.json: train it with model=dico"):
+    with pytest.raises(
+        RunError, match=r"is of BenchMARL and has no dico\.json: train with model=dico and DicoCallback"
+    ):
         dico.load(folder)
 
 

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 import torch
@@ -11,7 +12,7 @@ from torch import Tensor
 
 from dico._checks import check_choice
 from dico.adapters.benchmarl.measures import diversity, spaced, state
-from dico.adapters.benchmarl.model import Dico
+from dico.adapters.benchmarl.model import Dico, DicoConfig
 from dico.adapters.benchmarl.record import Record
 from dico.losses import action_space_loss
 
@@ -47,8 +48,10 @@ class DicoCallback(Callback):
             for group, model in self.models.items()
             if model.settings.action_loss == "separate"
         }
-        self.record = Record(experiment, self.models, self.freeze)
+        self.record = Record(experiment, self.models)
         self.batch: dict[str, Tensor] = {}
+        if experiment.config.restore_file is None:  # or else once it is known to fit
+            self.record.describe(self.freeze)
 
     def on_batch_collected(self, batch: TensorDictBase) -> None:
         """Freeze whom it is time to freeze."""
@@ -100,6 +103,7 @@ class DicoCallback(Callback):
                 for group, named in self.experiment.optimizers.items()
             },
             "freeze": self.freeze,
+            "settings": {group: _plain(model.settings) for group, model in self.models.items()},
         }
 
     def on_load_state_dict(self, state_dict: dict[str, Any]) -> None:
@@ -108,6 +112,8 @@ class DicoCallback(Callback):
         if saved is None:
             warnings.warn("this checkpoint was written without DicoCallback: all optimisers start anew", stacklevel=2)
             return
+        for group, settings in saved["settings"].items():
+            self._check_same(group, settings)
         for group, adam in saved["action_steps"].items():
             if group in self.action_steps:
                 self.action_steps[group].adam.load_state_dict(adam)
@@ -115,6 +121,7 @@ class DicoCallback(Callback):
             for name, optimizer in named.items():
                 self.experiment.optimizers[group][name].load_state_dict(optimizer)
         self.freeze = saved["freeze"] | self.freeze
+        self.record.describe(self.freeze)
 
     def final_reward(self) -> float:
         """Mean reward per step over the last tenth of the iterations; of the controlled group."""
@@ -151,6 +158,17 @@ class DicoCallback(Callback):
                 "experiment.collect_with_grad must be False with model=dico: collecting would renew the estimate"
             )
 
+    def _check_same(self, group: str, saved: Mapping[str, Any]) -> None:
+        """A checkpoint brings its constraint along, so that another one would go unheard."""
+        if group not in self.models:
+            return
+        for name, value in _plain(self.models[group].settings).items():
+            if value != saved[name]:
+                raise ValueError(
+                    f"the checkpoint was trained with model.{name}={saved[name]}, got {value}: restore it with the "
+                    "same settings, or start a new experiment"
+                )
+
 
 class ActionSpaceStep:
     """The original's way: after each training step, one of its own on the same frames, which leaves the estimate."""
@@ -181,6 +199,12 @@ def find_models(experiment: Experiment) -> dict[str, Dico]:
         if isinstance(module, Dico)
     }
     return dict(sorted(found.items(), key=lambda item: not item[1].controlled))
+
+
+def _plain(settings: DicoConfig) -> dict[str, Any]:
+    """Settings as a checkpoint holds them, equal where they mean the same."""
+    listed = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(settings).items()}
+    return listed | {"desired_snd": settings.constraint.texts()[0]}
 
 
 def _algorithm(experiment: Experiment, group: str) -> Any:

@@ -53,7 +53,7 @@ def make_experiment(cfg: Any, task: str) -> Experiment:
         critic_model_config=load_model_config_from_hydra(cfg.critic_model),
         seed=cfg.seed,
         config=load_experiment_config_from_hydra(cfg.experiment),
-        callbacks=[DicoCallback(freeze=OmegaConf.to_container(cfg.freeze))],
+        callbacks=[DicoCallback(freeze=dict(cfg.freeze))],
     )
 
 

@@ -30,7 +30,7 @@ LAST = 0.1
 class Record:
     """Writes a row for each group and iteration, with the columns of a run folder."""
 
-    def __init__(self, experiment: Experiment, models: Mapping[str, Dico], freeze: Mapping[str, int]):
+    def __init__(self, experiment: Experiment, models: Mapping[str, Dico]):
         self.experiment, self.models = experiment, models
         self.folder = Path(experiment.folder_name)
         self.first = next(iter(models), next(iter(experiment.group_map)))
@@ -40,8 +40,12 @@ class Record:
         self.history: list[float] = []
         self.started = False
         self.resume_clock()
-        if models:
-            write_json(self.folder / "dico.json", describe(experiment, models, freeze, self.constraint))
+
+    def describe(self, freeze: Mapping[str, int]) -> None:
+        """Write ``dico.json``."""
+        if self.models:
+            described = description(self.experiment, self.models, freeze, self.constraint)
+            write_json(self.folder / "dico.json", described)
 
     def begin(self, batch: TensorDictBase) -> None:
         """Take note of a batch's rewards."""
@@ -91,7 +95,7 @@ class Record:
         scratch.replace(self._metrics)
 
 
-def describe(
+def description(
     experiment: Experiment, models: Mapping[str, Dico], freeze: Mapping[str, int], constraint: str
 ) -> dict[str, Any]:
     """Everything that a reader needs to know of an experiment, and the settings under the names of ``dico train``."""
