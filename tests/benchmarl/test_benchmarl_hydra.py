@@ -131,6 +131,12 @@ def test_the_models_scale_mapping_follows_the_algorithms():
     assert composed("algorithm=iddpg", "task=dico/tag").model.scale_mapping == "biased_softplus_1.0"
 
 
+def test_the_defaults_need_neither_a_display_nor_an_account():
+    cfg = composed("algorithm=ippo", "task=vmas/balance").experiment
+    assert not cfg.render
+    assert cfg.loggers == ["csv"]
+
+
 IPPO = ("algorithm=ippo", "task=dico/navigation")
 BAD = {
     (*IPPO, "+task.n_agnts=3"): "got 'n_agnts'; did you mean 'n_agents'?",

@@ -13,6 +13,7 @@ from torchrl.data import Bounded
 
 from dico._checks import check_choice, check_positive, check_tau
 from dico.adapters.benchmarl.scales import unscale
+from dico.adapters.torchrl import trains
 from dico.constraints import FORMS, Constraint, free, parse_constraint
 from dico.kinds import KINDS
 from dico.metrics import METRICS
@@ -108,9 +109,8 @@ class DicoConfig(ModelConfig):
 class Dico(Model):
     """A :class:`~dico.policy.DiCo` policy for one group of agents, between BenchMARL's observations and logits.
 
-    The estimate is renewed in training passes of the actor's loss, and there alone: passes with gradients enabled, for
-    parameters that take them. Collection and evaluation run without gradients; TorchRL computes targets at the
-    next observations either so (SAC), or with gradients enabled but detached parameters (DDPG).
+    The estimate is renewed in training passes of the actor's loss, on their own observations and before the outputs are
+    scaled, and nowhere else (:func:`~dico.adapters.torchrl.trains`).
     """
 
     policy: DiCo
@@ -158,7 +158,7 @@ class Dico(Model):
 
     def _forward(self, tensordict: TensorDictBase) -> TensorDictBase:
         obs = self.observations(tensordict)
-        if torch.is_grad_enabled() and any(p.requires_grad for p in self.policy.parameters()):
+        if trains(self.policy):
             params, snd_hat = self.policy.forward_and_estimate(obs)
             self.policy.commit_(snd_hat)
         else:

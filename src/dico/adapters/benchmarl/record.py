@@ -192,7 +192,8 @@ def _command() -> str | None:
         return None
     hydra = HydraConfig.get()
     name = [] if hydra.job.config_name == "config" else ["--config-name", hydra.job.config_name]
-    return shlex.join(["python", "-m", "dico.adapters.benchmarl", *name, *hydra.overrides.task])
+    words = [word for word in hydra.overrides.task if not word.startswith("experiment.restore_file=")]
+    return shlex.join(["python", "-m", "dico.adapters.benchmarl", *name, *words])
 
 
 def _reward(group: str, batch: TensorDictBase) -> float:
