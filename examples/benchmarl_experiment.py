@@ -1,4 +1,4 @@
-"""DiCo in BenchMARL's own Experiment, on one of the paper's tasks: a look at two iterations, a few seconds.
+"""DiCo in BenchMARL's own Experiment, on one of the paper's tasks: a look at two iterations, well under a minute.
 
 pip install "dico-marl[benchmarl]"
 """
