@@ -146,7 +146,11 @@ def test_ddpg_loss_trains_the_deterministic_kind():
     for key, fill in (("reward", torch.rand), ("done", torch.zeros), ("terminated", torch.zeros)):
         dtype = torch.float32 if key == "reward" else torch.bool
         batch["next", "agents", key] = fill(BATCH, AGENTS, 1).to(dtype)
-    losses = loss(batch)
+    expected = policy.estimate(batch["agents", "observation"]).detach()
+    for _ in range(2):  # a pass at the next observations would show, by the soft update, the second time
+        losses = loss(batch)
+        torch.testing.assert_close(policy.snd_hat, expected)
+        expected = policy.estimate(batch["agents", "observation"]).detach()
     losses["loss_actor"].backward()
     targets.step()
     assert policy.has_estimate

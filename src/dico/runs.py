@@ -6,7 +6,6 @@ iteration, ``checkpoint-<frames>/`` the networks and all other state. Nothing is
 
 import json
 import math
-import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,9 +18,15 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from dico._checks import check_choice
+from dico._files import has_diverged, plain, write_json
 from dico.constraints import equal, parse_constraint
 from dico.policy import DiCo
 from dico.tasks import Task, from_settings
+
+__all__ = [
+    "FORMAT", "Checkpoint", "Member", "Run", "RunError", "checkpoint_folders", "has_diverged", "load", "plain",
+    "read_checkpoints", "read_rows", "write_json",
+]  # fmt: skip
 
 FORMAT = 1
 """Of the run folder; a newer one is refused."""
@@ -127,9 +132,9 @@ class Run:
 
         They come from the newest checkpoint.
         """
-        checkpoint = next(read_checkpoints(self.folder), None)
+        checkpoint = next(iter(self.checkpoints()), None)
         if checkpoint is None:
-            raise RunError(f"{self.folder} has no checkpoint yet: let it train on, or `dico resume {self.folder}`")
+            raise RunError(self._no_checkpoint())
         prefix = f"{self._group(group)['name']}.policy."
         chosen = list(range(len(self.members)) if members is None else members)
         saved = {k.removeprefix(prefix): v for k, v in checkpoint.tensors().items() if k.startswith(prefix)}
@@ -147,6 +152,9 @@ class Run:
         seeds = ", ".join(map(str, sorted({m.seed for m in self.members})))
         raise RunError(f"no member has snd={text} and seed={seed}; there are snd {levels} with seeds {seeds}")
 
+    def _no_checkpoint(self) -> str:
+        return f"{self.folder} has no checkpoint yet: let it train on, or `dico resume {self.folder}`"
+
     def _build(self, group: str | None, members: tuple[int, ...]) -> DiCo:
         spec, config = self._group(group), self.config
         return DiCo.mlp(
@@ -163,7 +171,7 @@ class Run:
 
 
 def load(run: str | Path) -> Run:
-    """Open a run folder.
+    """Open a run folder, or a result folder of BenchMARL.
 
     >>> run = load("runs/navigation")  # doctest: +SKIP
     >>> run.metric("reward").shape  # doctest: +SKIP
@@ -172,7 +180,9 @@ def load(run: str | Path) -> Run:
     folder = Path(run)
     path = folder / "config.json"
     if not path.is_file():
-        raise RunError(f"{folder} is no run folder: it has no config.json")
+        from dico import benchmarl_runs  # which stands on this module
+
+        return benchmarl_runs.load(folder)
     try:
         saved = json.loads(path.read_text())
         version = saved["format"]
@@ -216,40 +226,8 @@ def checkpoint_folders(folder: Path) -> dict[int, Path]:
     return {int(number): path for path, number in names.items() if number.isdigit()}
 
 
-def has_diverged(row: Mapping[str, Any]) -> bool:
-    """Whether any number in a row of metrics is not finite.
-
-    >>> has_diverged({"snd": 0.3, "distances": [0.3, math.nan]})
-    True
-    """
-    values = (number for value in row.values() for number in (value if isinstance(value, list) else [value]))
-    return not all(math.isfinite(number) for number in values if isinstance(number, float))
-
-
-def plain(value: Any) -> Any:
-    """A value as JSON has it: what is not finite becomes null.
-
-    >>> plain(math.inf), plain([0.5, math.nan])
-    (None, [0.5, None])
-    """
-    if isinstance(value, list):
-        return [plain(number) for number in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
 def _numbers(value: Any) -> Any:
     """What :func:`plain` wrote, with NaN for null."""
     if isinstance(value, list):
         return [_numbers(number) for number in value]
     return math.nan if value is None else value
-
-
-def write_json(path: Path, value: Any) -> None:
-    """Write a file whole, or not at all."""
-    scratch = path.with_name(f".{path.name}.part")
-    with scratch.open("w") as file:
-        json.dump(value, file, indent=2)
-        file.write("\n")
-        file.flush()
-        os.fsync(file.fileno())
-    scratch.replace(path)

@@ -21,9 +21,9 @@ class DiCoModule(TensorDictModuleBase):
     ``in_keys`` is the observation ``(*batch, n, o)``. ``out_keys`` are mean and standard deviation for the stochastic
     kinds, the mean alone for the deterministic one.
 
-    ``refresh="grad"`` renews and keeps the diversity estimate in every forward with gradients enabled: in the
-    losses, and not in collectors or under ``torch.no_grad()``, where the kept estimate is used. ``refresh="never"``
-    leaves the estimate to you: ``policy.commit_(policy.estimate(obs))``.
+    ``refresh="grad"`` renews and keeps the diversity estimate in every training pass (:func:`trains`): in the actor's
+    loss, and not in collectors, under ``torch.no_grad()`` or in targets at the next observations, where the kept
+    estimate is used. ``refresh="never"`` leaves the estimate to you: ``policy.commit_(policy.estimate(obs))``.
 
     >>> from tensordict import TensorDict
     >>> from torchrl.modules import ProbabilisticActor, TanhNormal
@@ -60,7 +60,7 @@ class DiCoModule(TensorDictModuleBase):
     def forward(self, tensordict: TensorDictBase) -> TensorDictBase:
         """Write every agent's distribution parameters at its own observation."""
         obs = tensordict.get(self.in_keys[0])
-        if self.refresh == "grad" and torch.is_grad_enabled():
+        if self.refresh == "grad" and trains(self.policy):
             params, snd_hat = self.policy.forward_and_estimate(obs)
             self.policy.commit_(snd_hat)
         else:
@@ -68,3 +68,16 @@ class DiCoModule(TensorDictModuleBase):
         for key, value in zip(self.out_keys, params.chunk(len(self.out_keys), -1), strict=True):
             tensordict.set(key, value)
         return tensordict
+
+
+def trains(policy: DiCo) -> bool:
+    """Whether a pass through the policies can move them: gradients are enabled, and the parameters take them.
+
+    TorchRL's losses compute targets at the next observations without gradients (SAC), or with gradients enabled but
+    with detached parameters in the policies' place (DDPG): such a pass is none of training.
+
+    >>> policy = DiCo.mlp(n_agents=2, obs_dim=4, act_dim=2, constraint=0.3)
+    >>> trains(policy), trains(policy.requires_grad_(False))
+    (True, False)
+    """
+    return torch.is_grad_enabled() and any(parameter.requires_grad for parameter in policy.parameters())

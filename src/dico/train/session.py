@@ -102,6 +102,8 @@ def resume(
 ) -> Run:
     """Go on with a run from its newest whole checkpoint, exactly as if it had never stopped."""
     run = load(folder)
+    if "stage" not in run.session:
+        raise RunError(f"{folder} was trained by BenchMARL: go on with experiment.restore_file=CHECKPOINT.pt there")
     saved = Config.from_json(dict(run.config))
     if config is not None and config != saved:
         changed = ", ".join(config.differs_from(saved))

@@ -1,0 +1,1 @@
+"""Configurations for Hydra; BenchMARL's own are on the search path too."""

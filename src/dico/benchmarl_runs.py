@@ -1,0 +1,185 @@
+"""Result folders of BenchMARL, read as run folders are; BenchMARL itself is not needed.
+
+``dico.adapters.benchmarl`` writes ``dico.json`` and ``metrics.jsonl`` beside BenchMARL's files. One experiment is one
+member; a folder of several, such as a multirun's, is a population.
+"""
+
+import json
+import shlex
+import warnings
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from dico.constraints import parse_constraint
+from dico.runs import COMMON, Checkpoint, Member, Run, RunError, read_rows
+from dico.tasks import Task
+
+FORMAT = 1
+"""Of ``dico.json``; a newer one is refused."""
+DEPTH = 4
+"""How far below a folder experiments are looked for: multirun/DATE/TIME/JOB/EXPERIMENT."""
+AS_PLAYED = {
+    "clamp": "algorithm.use_tanh_mapping=False",
+    "tanh": "algorithm.use_tanh_normal=True",
+}
+"""What brings actions into the box in the episodes that dico plays, and the setting that does the same in BenchMARL."""
+
+
+@dataclass(frozen=True)
+class NewestCheckpoints(Checkpoint):
+    """The newest checkpoint of each member."""
+
+    files: tuple[Path, ...]
+
+    def tensors(self) -> dict[str, Tensor]:
+        """All policies by name, members first."""
+        saved = [
+            torch.load(file, map_location="cpu", weights_only=True, mmap=True)["dico"]["policies"]
+            for file in self.files
+        ]
+        stacked = {}
+        for group, policy in saved[0].items():
+            for name, value in policy.items():
+                both = value if name in COMMON else torch.stack([each[group][name] for each in saved])
+                stacked[f"{group}.policy.{name}"] = both
+        return stacked
+
+
+@dataclass(frozen=True)
+class BenchMARLRun(Run):
+    """One or more experiments of BenchMARL with the same settings, each a member."""
+
+    experiments: tuple[Path, ...]
+    """The folder of each member."""
+
+    def task(self) -> Task:
+        """The task that it was trained on, if its episodes can be played as they were."""
+        trained = self.session["actions"]
+        played = "clamp" if self.groups[0]["kind"] == "deterministic" else "tanh"
+        if played != trained:
+            raise RunError(
+                f"{self.folder} was trained with actions brought into their box by {trained}, and dico plays by "
+                f"{played}: train with {AS_PLAYED[played]}"
+            )
+        return super().task()
+
+    def rows(self) -> list[dict[str, Any]]:
+        """All members' lines, iteration by iteration."""
+        rows = [
+            row | {"member": member.index}
+            for member, folder in zip(self.members, self.experiments, strict=True)
+            for row in read_rows(folder / "metrics.jsonl")
+        ]
+        return sorted(rows, key=lambda row: row["iteration"])
+
+    def checkpoints(self) -> list[Checkpoint]:
+        """The newest checkpoints of all members together, if each has one."""
+        newest = [_newest(folder) for folder in self.experiments]
+        whole = tuple(file for file in newest if file is not None)
+        if len(whole) < len(newest):
+            return []
+        return [NewestCheckpoints(self.folder, {"frames": min(map(_frames, whole))}, whole)]
+
+    def _no_checkpoint(self) -> str:
+        lacking = ", ".join(str(folder) for folder in self.experiments if _newest(folder) is None)
+        return f"no checkpoint in {lacking}: train with experiment.checkpoint_at_end=True"
+
+
+def find(folder: Path, name: str) -> list[Path]:
+    """Folders with a file of that name: the folder itself, or the nearest below it."""
+    for depth in range(DEPTH + 1):
+        found = sorted(path.parent for path in folder.glob("*/" * depth + name))
+        if found:
+            return found
+    return []
+
+
+def load(folder: Path) -> BenchMARLRun:
+    """Open one experiment's folder, or one that holds several of the same task, algorithm and settings."""
+    found = {path: _read(path / "dico.json") for path in find(folder, "dico.json")}
+    if not found and find(folder, "config.pkl"):
+        raise RunError(f"{folder} is of BenchMARL and has no dico.json: train with model=dico and DicoCallback")
+    if not found:
+        raise RunError(f"{folder} is no run folder: it has no config.json")
+    ordered = sorted(found, key=lambda path: _rank(found[path]))
+    first = found[ordered[0]]
+    for path in ordered[1:]:
+        _check_alike(folder, ordered[0], first, path, found[path])
+    members = tuple(Member(k, found[path]["constraint"], found[path]["seed"]) for k, path in enumerate(ordered))
+    for one, other in pairwise(members):
+        if (one.constraint, one.seed) == (other.constraint, other.seed):
+            raise RunError(
+                f"{folder} holds snd={one.constraint}, seed={one.seed} twice: open one of {ordered[one.index]} and "
+                f"{ordered[other.index]}, or move one away"
+            )
+    seeds = {member.seed for member in members}
+    levels = list(dict.fromkeys(member.constraint for member in members))
+    config = first["config"] | {"snd": levels, "seeds": len(seeds), "first_seed": min(seeds)}
+    session = first["session"] | {"command": _command(first["session"]["command"], members)}
+    return BenchMARLRun(folder, config, tuple(first["groups"]), members, session, tuple(ordered))
+
+
+def _read(path: Path) -> Mapping[str, Any]:
+    try:
+        saved = json.loads(path.read_text())
+        if saved["format"] > FORMAT:
+            raise RunError(
+                f"{path} was written by a newer dico (format {saved['format']}, this one reads {FORMAT}): upgrade dico"
+            )
+        return {name: saved[name] for name in ("constraint", "seed", "config", "groups", "session")}
+    except (json.JSONDecodeError, KeyError, TypeError) as error:
+        raise RunError(f"{path} cannot be read ({error}): the run cannot be used") from None
+
+
+def _check_alike(folder: Path, one: Path, this: Mapping[str, Any], other: Path, that: Mapping[str, Any]) -> None:
+    """Members differ in desired diversity and seed, and in nothing else."""
+    names = sorted(this["config"].keys() | that["config"].keys())
+    differing = [name for name in names if this["config"].get(name) != that["config"].get(name)]
+    if differing or this["groups"] != that["groups"]:
+        raise RunError(
+            f"{folder} holds experiments with different {', '.join(differing) or 'groups'}: open one of them, such as "
+            f"{one} or {other}"
+        )
+
+
+def _rank(saved: Mapping[str, Any]) -> tuple[float, float, int]:
+    """Less diversity first, free last, then by seed."""
+    constraint = parse_constraint(saved["constraint"])
+    lo, hi = constraint.lo.item(), constraint.hi.item()
+    return (lo if (lo, hi) != (0, float("inf")) else float("inf")), hi, saved["seed"]
+
+
+def _command(one: str | None, members: Sequence[Member]) -> str | None:
+    """How to train all members again: as a multirun, if every level has every seed.
+
+    >>> members = [Member(0, ">=0.3", 0), Member(1, "free", 0)]
+    >>> print(_command("python -m dico.adapters.benchmarl task=dico/tag model.desired_snd=free", members))
+    python -m dico.adapters.benchmarl task=dico/tag -m 'model.desired_snd=">=0.3",free' seed=0
+    """
+    levels = dict.fromkeys(member.constraint for member in members)
+    seeds = dict.fromkeys(member.seed for member in members)
+    if one is None or len(members) == 1 or len(members) < len(levels) * len(seeds):
+        return one
+    kept = [word for word in shlex.split(one) if not word.startswith(("model.desired_snd=", "seed="))]
+    quoted = (json.dumps(level) if "=" in level else level for level in levels)
+    return shlex.join([*kept, "-m", f"model.desired_snd={','.join(quoted)}", f"seed={','.join(map(str, seeds))}"])
+
+
+def _newest(folder: Path) -> Path | None:
+    """The newest whole checkpoint; a half-written one is left out with a warning."""
+    for file in sorted(folder.glob("checkpoints/checkpoint_*.pt"), key=_frames, reverse=True):
+        if zipfile.is_zipfile(file):  # whose directory is written last
+            return file
+        warnings.warn(f"{file} is not whole and left out", stacklevel=2)
+    return None
+
+
+def _frames(file: Path) -> int:
+    return int(file.stem.removeprefix("checkpoint_"))

@@ -1,0 +1,242 @@
+"""Whole experiments: every algorithm, unequal groups, the freeze, what is logged, and restoring."""
+
+import csv
+import json
+from itertools import pairwise
+
+import pytest
+import torch
+from benchmarl.environments import VmasTask
+from benchmarl.experiment import Callback, Experiment
+from benchmarl.models import EnsembleModelConfig
+from benchmarl.models.mlp import MlpConfig
+from small_experiments import ALGORITHMS, FRAMES, make, run
+
+import dico
+from dico.adapters.benchmarl import DicoCallback, DicoConfig, DicoTask
+from dico.adapters.benchmarl.callback import find_models
+from dico.adapters.benchmarl.measures import MAX_DISTANCES, MEASURED_FRAMES, diversity
+from dico.train import learner
+
+TASKS = {
+    "ippo": DicoTask.NAVIGATION,
+    "mappo": DicoTask.SAME_GOAL,
+    "iddpg": DicoTask.SAMPLING,
+    "maddpg": DicoTask.DISPERSION,
+    "isac": DicoTask.REVERSE_TRANSPORT,
+    "masac": DicoTask.TAG,
+}
+COLUMNS = {
+    "member", "constraint", "seed", "iteration", "frames", "reward", "snd", "snd_hat", "scale", "overflow", "distances",
+    "seconds",
+}  # fmt: skip
+
+
+class Rewards(Callback):
+    """What an observer of the collected batches computes for itself."""
+
+    def __init__(self):
+        super().__init__()
+        self.means = []
+
+    def on_batch_collected(self, batch):
+        self.means.append(batch["next", "agents", "reward"].mean().item())
+
+
+def scalars(experiment, name):
+    (file,) = experiment.folder_name.glob(f"*/scalars/{name}.csv")
+    return [float(row[1]) for row in csv.reader(file.read_text().splitlines())]
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_three_iterations_of_every_algorithm(tmp_path, algorithm):
+    task = TASKS[algorithm].get_task({"max_steps": 10})
+    experiment = run(tmp_path, algorithm, task=task, checkpoint_at_end=True)
+    opened = dico.load(experiment.folder_name)
+    rows = [row for row in opened.rows() if row.get("group", "adversary") == "adversary"]
+    assert [(row["iteration"], row["frames"]) for row in rows] == [(k, k * FRAMES) for k in (1, 2, 3)]
+    assert rows[0].keys() >= COLUMNS
+    assert not any(row.get("diverged") for row in rows)
+    assert opened.config["algorithm"] == algorithm
+    assert opened.task().name == TASKS[algorithm].name.lower().replace("_", "-")
+    group = opened.groups[0]["name"]
+    trained = experiment.callbacks[0].models[group].policy
+    obs = torch.randn(5, *(opened.groups[0][size] for size in ("n_agents", "obs_dim")))
+    torch.testing.assert_close(opened.policy(0.3, seed=0)(obs), trained(obs))
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_measured_diversity_ends_within_five_per_cent_of_desired(tmp_path, algorithm):
+    experiment = run(
+        tmp_path, algorithm, model=DicoConfig(desired_snd=0.5, num_cells=[16], tau=0.3, gradient="straight_through"),
+        max_n_iters=6, lr=1e-4, evaluation=False,
+        on_policy_collected_frames_per_batch=2000, on_policy_n_envs_per_worker=200,
+        on_policy_minibatch_size=500, on_policy_n_minibatch_iters=3,
+        off_policy_collected_frames_per_batch=2000, off_policy_n_envs_per_worker=200,
+        off_policy_train_batch_size=512, off_policy_n_optimizer_steps=10, off_policy_memory_size=20_000,
+    )  # fmt: skip
+    opened = dico.load(experiment.folder_name)
+    assert opened.metric("snd")[0, -1].item() == pytest.approx(0.5, rel=0.05)
+    assert opened.metric("scale")[0, -1].item() != pytest.approx(1, abs=0.01)  # which took a scaling
+
+
+def test_diversity_is_logged_beside_the_returns(tmp_path):
+    rewards = Rewards()
+    experiment = make(tmp_path, loggers=["csv"])
+    experiment.callbacks.append(rewards)
+    experiment.run()
+    opened = dico.load(experiment.folder_name)
+    assert opened.metric("reward")[0].tolist() == rewards.means
+    assert experiment.callbacks[0].final_reward() == rewards.means[-1]
+    assert scalars(experiment, "train_agents_snd") == pytest.approx(opened.metric("snd")[0].tolist())
+    for name in ("snd_hat", "scale", "overflow", "desired_snd", "snd_error", "loss_action_space"):
+        assert len(scalars(experiment, f"train_agents_{name}")) == 3
+    assert scalars(experiment, "train_agents_desired_snd") == pytest.approx([0.3] * 3)
+
+    (file,) = experiment.folder_name.glob("ippo*.json")
+    steps = json.loads(file.read_text())["dico"]["navigation"]["ippo"]["seed_0"]
+    assert steps.keys() == {"absolute_metrics", "step_1", "step_2", "step_3"}
+    for step in (steps[f"step_{k}"] for k in (1, 2, 3)):
+        assert len(step["agents_return"]) == len(step["agents_snd"]) == 2  # one for each episode
+        for measured, desired, error in zip(
+            step["agents_snd"], step["agents_desired_snd"], step["agents_snd_error"], strict=True
+        ):
+            assert desired == pytest.approx(0.3)
+            assert error == pytest.approx(abs(measured - 0.3) / 0.3, rel=1e-4)
+    assert scalars(experiment, "eval_agents_snd")[-1] == pytest.approx(sum(steps["step_3"]["agents_snd"]) / 2)
+
+
+@pytest.mark.parametrize(
+    ("desired", "factor", "nearest", "error"),
+    [("0.2", 1, 0.2, 0), ("0.2", 0.5, 0.2, 1), ("0.2", 2, 0.2, 0.5), ("0", 0.5, 0, 0), ("free", 2, None, 0)],
+)
+def test_the_error_is_the_relative_distance_from_what_is_desired(tmp_path, desired, factor, nearest, error):
+    """An estimate that is off by a factor leaves diversity off by its inverse."""
+    model = find_models(make(tmp_path, model=DicoConfig(desired_snd=desired, num_cells=[8])))["agents"]
+    obs = torch.randn(64, 2, 4)
+    model.policy.commit_(model.policy.estimate(obs) * factor)
+    measured = diversity(model, obs)
+    assert measured["desired_snd"] == pytest.approx(measured["snd"] if nearest is None else nearest)
+    assert measured["snd_error"] == pytest.approx(error, abs=1e-5)
+
+
+def test_as_many_frames_are_measured_as_by_the_population_trainer():
+    assert MEASURED_FRAMES == learner.MEASURED_FRAMES
+    assert MAX_DISTANCES == learner.MAX_DISTANCES
+
+
+def test_the_action_loss_brings_means_into_the_box(tmp_path):
+    model = DicoConfig(desired_snd=2.7, num_cells=[8], initial="desired", action_loss_lr=0.01, squash_shared=False)
+    overflow = {}
+    for weight in (0.0, 1.0):
+        model.action_loss_weight = weight
+        (tmp_path / str(weight)).mkdir()
+        experiment = run(tmp_path / str(weight), model=model, lr=1e-9, on_policy_n_minibatch_iters=8, evaluation=False)
+        overflow[weight] = dico.load(experiment.folder_name).metric("overflow")[0, -1].item()
+    assert overflow[1.0] < 0.7 * overflow[0.0]
+
+
+def test_groups_of_unequal_size_and_the_freeze(tmp_path):
+    callback = DicoCallback(freeze={"agent": 2 * FRAMES})
+    model = DicoConfig(desired_snd=0.3, num_cells=[8], tau=1.0)
+    task = DicoTask.TAG.get_task({"n_agents": 4, "max_steps": 10})
+    experiment = make(tmp_path, model=model, task=task, callback=callback, max_n_iters=4, evaluation=False)
+    seen = []
+
+    class Watch(Callback):
+        def on_batch_collected(self, batch):
+            policies = {group: model.policy for group, model in callback.models.items()}
+            seen.append({g: torch.cat([p.detach().flatten() for p in x.parameters()]) for g, x in policies.items()})
+
+    experiment.callbacks.append(Watch())
+    experiment.run()
+    assert list(callback.models) == ["adversary", "agent"]
+    assert [callback.models[group].n_agents for group in callback.models] == [3, 1]
+    assert [callback.models[group].controlled for group in callback.models] == [True, False]
+    moved = {group: [not torch.equal(a[group], b[group]) for a, b in pairwise(seen)] for group in seen[0]}
+    assert moved == {"adversary": [True, True, True], "agent": [True, True, False]}
+    opened = dico.load(experiment.folder_name)
+    assert opened.metric("reward", "agent").shape == (1, 4)  # frozen, and still told of
+    assert opened.metric("reward", "agent").isfinite().all()
+    assert opened.config["freeze"] == [f"agent={2 * FRAMES}"]
+    assert opened.config["controlled"] == ["adversary"]
+
+
+def test_next_to_a_group_without_dico(tmp_path):
+    mlp = MlpConfig(num_cells=[8], activation_class=torch.nn.Tanh, layer_class=torch.nn.Linear)
+    model = EnsembleModelConfig({"adversary": DicoConfig(desired_snd=0.2, num_cells=[8]), "agent": mlp})
+    task = VmasTask.SIMPLE_TAG.get_from_yaml()  # as BenchMARL has it, where the original's run fails
+    task.config |= {"num_adversaries": 2, "max_steps": 10}
+    opened = dico.load(run(tmp_path, model=model, task=task, max_n_iters=2).folder_name)
+    assert [group["name"] for group in opened.groups] == ["adversary"]
+    assert opened.config["task"] == "vmas:simple_tag"
+    assert opened.members[0].constraint == "0.2"
+    assert len(opened.rows()) == 2
+
+
+@pytest.mark.parametrize("algorithm", ["ippo", "iddpg"])
+def test_a_restored_run_continues(tmp_path, algorithm):
+    model = DicoConfig(desired_snd=0.3, num_cells=[8], tau=0.1)
+    task = DicoTask.TAG.get_task({"max_steps": 10})
+    first = run(
+        tmp_path, algorithm, task=task, model=model, callback=DicoCallback(freeze={"agent": FRAMES}), max_n_iters=3,
+        checkpoint_interval=FRAMES,
+    )  # fmt: skip
+    file = first.folder_name / "checkpoints" / f"checkpoint_{2 * FRAMES}.pt"
+    saved = torch.load(file, weights_only=True)["dico"]
+
+    again = make(
+        None, algorithm, task=task, model=model, max_n_iters=5, restore_file=str(file), save_folder=str(tmp_path)
+    )  # and no word of the freeze
+    callback = again.callbacks[0]
+    assert again.folder_name == first.folder_name
+    assert callback.freeze == {"agent": FRAMES}
+    for group, each in callback.models.items():
+        assert torch.equal(each.policy.snd_hat, saved["policies"][group]["snd_hat"])
+        assert each.policy.has_estimate
+        loaded, kept = callback.action_steps[group].adam.state_dict(), saved["action_steps"][group]
+        assert kept["state"]
+        for key, value in kept["state"].items():
+            torch.testing.assert_close(loaded["state"][key], value)
+        for name, optimizer in again.optimizers[group].items():
+            assert optimizer.state_dict()["state"].keys() == saved["optimizers"][group][name]["state"].keys()
+    rows = dico.load(first.folder_name).rows()
+    assert rows[-1]["iteration"] == 3  # nothing is taken back before it goes on
+
+    again.run()
+    assert again.total_frames == 5 * FRAMES
+    green = dict(callback.models["agent"].policy.state_dict())
+    torch.testing.assert_close(green, saved["policies"]["agent"])  # still frozen
+    rows = dico.load(first.folder_name).rows()
+    assert [row["iteration"] for row in rows if row["group"] == "adversary"] == [1, 2, 3, 4, 5]
+    for name in ("adversary", "agent"):
+        assert dico.load(first.folder_name).metric("frames", name)[0].tolist() == [k * FRAMES for k in range(1, 6)]
+
+
+def test_benchmarls_own_reload_knows_our_classes(tmp_path):
+    first = run(tmp_path, callback=DicoCallback(freeze={"agents": 10**6}), max_n_iters=2, checkpoint_interval=FRAMES)
+    file = first.folder_name / "checkpoints" / f"checkpoint_{FRAMES}.pt"
+    again = Experiment.reload_from_file(str(file), experiment_patch={"max_n_iters": 3})
+    assert again.callbacks[0].freeze == {"agents": 10**6}
+    again.run()
+    assert [row["iteration"] for row in dico.load(first.folder_name).rows()] == [1, 2, 3]
+
+
+def test_restoring_with_another_desired_diversity_is_refused(tmp_path):
+    first = run(tmp_path, max_n_iters=1, checkpoint_at_end=True)
+    (file,) = first.folder_name.glob("checkpoints/*.pt")
+    for model, message in (
+        (DicoConfig(desired_snd=0.5, num_cells=[8]), r"model\.desired_snd=0\.3, got 0\.5: restore it with the same"),
+        (DicoConfig(desired_snd="0.30", num_cells=[8], tau=0.5), r"model\.tau=0\.01, got 0\.5"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            make(tmp_path, model=model, restore_file=str(file))
+    assert dico.load(first.folder_name).members[0].constraint == "0.3"
+
+
+def test_a_checkpoint_without_dico_says_so(tmp_path):
+    experiment = make(tmp_path)
+    state = experiment.state_dict()
+    del state["dico"]
+    with pytest.warns(UserWarning, match="without DicoCallback"):
+        experiment.load_state_dict(state)
