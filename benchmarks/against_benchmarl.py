@@ -16,11 +16,9 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
-from benchmarl.algorithms import IppoConfig
-from benchmarl.experiment import Experiment, ExperimentConfig
+from in_benchmarl import experiment
 
 import dico
-from dico.adapters.benchmarl import DicoCallback, DicoConfig, DicoTask
 from dico.analysis import aggregate, curves, final, frames, levels, of_level
 from dico.experiments import preset
 from dico.runs import Run
@@ -34,29 +32,8 @@ LABELS = {"population": "population trainer", "BenchMARL": "BenchMARL, model=dic
 def in_benchmarl(config: Config, folder: Path) -> Run:
     """Train every member of a configuration in BenchMARL, one after the other."""
     folder.mkdir(parents=True)
-    experiment = ExperimentConfig.get_from_yaml()
-    experiment.gamma, experiment.lr, experiment.adam_eps = config.gamma, config.lr, config.adam_eps
-    experiment.clip_grad_norm, experiment.clip_grad_val = True, config.max_grad_norm
-    experiment.max_n_frames = config.frames
-    experiment.on_policy_collected_frames_per_batch = config.frames_per_batch
-    experiment.on_policy_n_envs_per_worker = config.envs
-    experiment.on_policy_n_minibatch_iters = config.epochs
-    experiment.on_policy_minibatch_size = config.minibatch
-    experiment.evaluation, experiment.loggers, experiment.create_json, experiment.render = False, [], False, False
-    experiment.save_folder = str(folder)
-    algorithm = IppoConfig.get_from_yaml()
-    algorithm.share_param_critic = False
-    algorithm.lmbda, algorithm.clip_epsilon, algorithm.entropy_coef = config.gae_lambda, config.clip, config.entropy
     for constraint, seed in config.members:
-        model = DicoConfig(
-            desired_snd=constraint, num_cells=list(config.hidden), tau=config.tau, gradient=config.gradient,
-            initial=config.initial, squash_shared=config.squash_shared, action_loss=config.action_loss,
-            action_loss_lr=config.action_loss_lr, action_loss_weight=config.action_loss_weight,
-        )  # fmt: skip
-        Experiment(
-            task=DicoTask.NAVIGATION.get_from_yaml(), algorithm_config=algorithm, model_config=model, seed=seed,
-            config=experiment, callbacks=[DicoCallback()],
-        ).run()  # fmt: skip
+        experiment(config, constraint, seed, folder).run()
     return dico.load(folder)
 
 

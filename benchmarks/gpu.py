@@ -8,7 +8,7 @@ sections (all, if none is named):
   agents      how cost grows with the team
   learning    navigation, quick preset: the same seeds on the CPU and at every stage on the device
   blocks      a population that does not fit into the memory it is allowed
-  original    BenchMARL with the same networks and the original's passes, one run (needs dico-marl[benchmarl])
+  original    BenchMARL with model=dico and the original's separate action loss, one run (needs dico-marl[benchmarl])
 """
 
 import argparse
@@ -116,12 +116,12 @@ def blocks(allowed_gb: float = 6.0) -> list[dict[str, Any]]:
 
 def original() -> list[dict[str, Any]]:
     """Seconds for one iteration of one run, the second; the first warms up."""
-    from benchmarl_dico import iterations_seconds
+    from in_benchmarl import iteration_seconds
 
     rows = []
     for task in ("navigation", "dispersion"):
         config = preset("paper", task, snd=("0.5",), seeds=1)
-        collect, learn = iterations_seconds(config, "cuda", iterations=2)[-1]
+        collect, learn = iteration_seconds(config, "cuda", iterations=2)[-1]
         rows.append(
             {"task": task, "algorithm": config.algorithm, "collect s": collect, "learn s": learn, "s": collect + learn}
         )

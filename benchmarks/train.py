@@ -1,6 +1,6 @@
 """Training against BenchMARL's, and against the number of members, in one run.
 
-python benchmarks/train.py               needs `pip install benchmarl==1.5.2` for the first table; about 8 minutes
+python benchmarks/train.py               needs dico-marl[benchmarl] for the first table; about 8 minutes
 python benchmarks/train.py --epochs 5    the same with fewer passes over the batch
 """
 
@@ -28,11 +28,11 @@ def ours(config: Config) -> tuple[float, float]:
 
 
 def against_benchmarl(epochs: int) -> None:
-    from benchmarl_dico import iteration_seconds
+    from in_benchmarl import iteration_seconds
 
     config = preset("paper", "navigation", snd=("0.5",), seeds=1, epochs=epochs)
     merged = preset("paper", "navigation", snd=("0.5",), seeds=1, epochs=epochs, action_loss="merged")
-    rows = {"BenchMARL with the original's passes": iteration_seconds(config)}
+    rows = {"BenchMARL, model=dico": iteration_seconds(config)[0]}
     rows["ours, separate action loss"] = ours(config)
     rows["ours, merged action loss"] = ours(merged)
     theirs = sum(next(iter(rows.values())))
@@ -68,7 +68,7 @@ def main() -> None:
     if importlib.util.find_spec("benchmarl"):
         against_benchmarl(options.epochs)
     else:
-        print("BenchMARL is not installed: pip install benchmarl==1.5.2 to compare with it")
+        print("BenchMARL is not installed: pip install 'dico-marl[benchmarl]' to compare with it")
     against_members(options.members)
 
 
