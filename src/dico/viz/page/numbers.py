@@ -1,0 +1,124 @@
+"""A run in numbers, as JSON for the page: the summary of its levels, and its curves."""
+
+import json
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from dico import analysis
+from dico.analysis import Band, LevelSummary
+from dico.bounds import max_snd
+from dico.runs import Run, plain
+from dico.viz.page.encode import floats
+from dico.viz.reproduce import command
+
+POINTS = 300
+"""Curves are thinned to so many iterations, evenly spaced, the last included."""
+
+
+def numbers(run: Run, stat: str) -> dict[str, Any]:
+    """Everything about a run that needs no network: summary, curves, configuration, machine."""
+    levels = analysis.summary(run, stat)
+    frames = analysis.frames(run)
+    return {
+        "folder": str(run.folder),
+        "members": len(run.members),
+        "seeds": max(level.seeds + level.diverged for level in levels),
+        "progress": {"frames": int(frames[-1]), "total": int(run.config.get("frames") or frames[-1])},
+        "took": _duration(float(np.nansum(np.nanmean(run.metric("seconds").numpy(), 0)))),
+        "best": analysis.best_level(run, stat),
+        "maximum": maximum(run),
+        "summary": [_summary(run, level) for level in levels],
+        "frames": floats(frames[thinned(len(frames))]),
+        "curves": _curves(run, stat),
+        "config": dict(run.config),
+        "machine": _machine(run),
+        "command": command(run.config, run.session) if "snd" in run.config else None,
+    }
+
+
+def maximum(run: Run) -> float | None:
+    """The largest SND that fits the action box; None where the levels are of another metric, or an agent is alone."""
+    group = _group(run)
+    if analysis.controlled_metric(run) != "snd" or group["n_agents"] < 2:
+        return None
+    return max_snd(group["n_agents"], group["low"], group["high"]).value
+
+
+def thinned(count: int) -> Float[np.ndarray, " kept"]:
+    """Indices of at most ``POINTS`` of so many iterations.
+
+    >>> thinned(3).tolist(), len(thinned(10_000)), thinned(10_000)[-1].item()
+    ([0, 1, 2], 300, 9999)
+    """
+    return np.linspace(0, count - 1, min(count, POINTS)).round().astype(int)
+
+
+def measured(run: Run) -> dict[str, Float[np.ndarray, "members iterations"]]:
+    """The curves that the page shows, by the page's names."""
+    rows = run.rows()
+    found = {
+        "reward": analysis.curves(run, "reward"),
+        "diversity": analysis.curves(run, analysis.controlled_metric(run)),
+        "tracking": analysis.tracking_error(run),
+    }
+    return found | ({"overflow": analysis.curves(run, "overflow")} if "overflow" in rows[0] else {})
+
+
+def _curves(run: Run, stat: str) -> dict[str, dict[str, Any]]:
+    known = analysis.diverged(run)
+    return {
+        name: {
+            level: _curve(values[analysis.of_level(run, level) & ~known], stat)
+            for level in analysis.levels(run)
+            if np.isfinite(values[analysis.of_level(run, level)]).any()
+        }
+        for name, values in measured(run).items()
+    }
+
+
+def _curve(values: Float[np.ndarray, "seeds iterations"], stat: str) -> dict[str, Any]:
+    kept = values[:, thinned(values.shape[1])]
+    band = analysis.aggregate(kept, stat)
+    low, high = (floats(end) if band.has_interval else None for end in (band.low, band.high))
+    return {"centre": floats(band.centre), "low": low, "high": high, "seeds": [floats(seed) for seed in kept]}
+
+
+def _summary(run: Run, level: LevelSummary) -> dict[str, Any]:
+    finals = analysis.final(run, "reward")[analysis.of_level(run, level.level)]
+    return {
+        "level": level.level,
+        "seeds": level.seeds,
+        "diverged": level.diverged,
+        "reward": _interval(level.reward),
+        "diversity": _interval(level.snd),
+        "tracking": _interval(level.tracking_error),
+        "finals": [plain(float(value)) for value in finals if np.isfinite(value)],
+    }
+
+
+def _interval(band: Band) -> list[float | None]:
+    return [plain(float(value)) for value in (band.centre, band.low, band.high)]
+
+
+def _machine(run: Run) -> dict[str, Any] | None:
+    try:
+        return json.loads((run.folder / "machine.json").read_text("utf-8"))
+    except (OSError, ValueError):
+        return None
+
+
+def _group(run: Run) -> Any:
+    return next(group for group in run.groups if group["name"] == analysis.controlled_group(run))
+
+
+def _duration(seconds: float) -> str:
+    """As people say it.
+
+    >>> _duration(42), _duration(150), _duration(7320)
+    ('42 s of training', '2.5 min of training', '2.0 h of training')
+    """
+    if seconds < 60:
+        return f"{seconds:.0f} s of training"
+    return f"{seconds / 60:.1f} min of training" if seconds < 3600 else f"{seconds / 3600:.1f} h of training"

@@ -1,0 +1,99 @@
+/** The map under the live part: coarse while something is dragged, fine soon after. */
+
+import { observe } from "./navigation.js";
+import { sndAt } from "./networks.js";
+
+const COARSE_COST = 2.5e7; // multiplications in one go, so that dragging stays smooth
+const FINE_COST = 4e8;
+const SLICE_MS = 20;
+
+export class LiveMap {
+  constructor(ready) {
+    this.ready = ready;
+    this.field = null;
+    this.task = 0;
+  }
+
+  /** Starts over for other goals or another policy. */
+  compute(policy, goals, extent, desired, settled) {
+    const cost = multiplications(policy);
+    Object.assign(this, { policy, goals, extent, desired, task: this.task + 1 });
+    const [coarse, fine] = [side(COARSE_COST / cost, 9, 41), side(FINE_COST / cost, 29, 61)];
+    this.points = grid(extent, coarse);
+    this.terms = policy.terms(observe(this.points, goals), this.points.length);
+    this.show(coarse);
+    if (settled && fine > coarse) this.refine(fine, this.task);
+  }
+
+  /** The fine map, row by row between frames; given up when something moves. */
+  refine(size, task) {
+    const { policy, goals } = this;
+    const points = grid(this.extent, size);
+    const parts = [];
+    let row = 0;
+    const slice = () => {
+      if (task !== this.task) return;
+      const start = performance.now();
+      while (row < size && performance.now() - start < SLICE_MS) {
+        parts.push(policy.terms(observe(points.slice(row * size, (row + 1) * size), goals), size));
+        row += 1;
+      }
+      if (row < size) return void setTimeout(slice);
+      this.points = points;
+      this.terms = { rows: points.length, homogeneous: joined(parts, "homogeneous"), deviation: joined(parts, "deviation") };
+      this.show(size);
+    };
+    setTimeout(slice);
+  }
+
+  /** Another desired diversity: only the scale changes, so that nothing is computed anew. */
+  rescale(desired) {
+    this.desired = desired;
+    if (this.terms) this.show(this.size);
+  }
+
+  show(size) {
+    this.size = size;
+    const { agents, width } = this.policy;
+    this.params = this.policy.scaled(this.terms, this.desired);
+    const values = sndAt(this.params, this.terms.rows, agents, width);
+    const mean = values.reduce((total, value) => total + value, 0) / values.length;
+    this.field = { values, mean, rows: size, columns: size };
+    this.ready();
+  }
+
+  /** What each agent would do at about `count` by `count` places. */
+  arrows(count) {
+    const { agents, width } = this.policy;
+    const stride = (this.size - 1) / count;
+    const rows = Array.from({ length: count }, (_, k) => Math.round((k + 0.5) * stride));
+    return rows.flatMap((row) => rows.flatMap((column) => {
+      const at = row * this.size + column;
+      const [x, y] = this.points[at];
+      return Array.from({ length: agents }, (_, agent) => {
+        const first = (at * agents + agent) * width;
+        return { x, y, agent, action: this.policy.inBox(this.params.subarray(first, first + width)) };
+      });
+    }));
+  }
+}
+
+/** The points of a square grid over an extent, row by row from the least y; the outermost lie on the edges. */
+export function grid([left, right, bottom, top], size) {
+  const along = (low, high) => Array.from({ length: size }, (_, k) => low + ((high - low) * k) / (size - 1));
+  return along(bottom, top).flatMap((y) => along(left, right).map((x) => [x, y]));
+}
+
+function multiplications({ shared, deviations }) {
+  return [shared, ...deviations].flat().reduce((total, { inputs, outputs }) => total + inputs * outputs, 0);
+}
+
+function side(points, least, most) {
+  return Math.round(Math.min(Math.max(Math.sqrt(points), least), most));
+}
+
+function joined(parts, name) {
+  const whole = new Float64Array(parts.reduce((total, part) => total + part[name].length, 0));
+  parts.reduce((at, part) => (whole.set(part[name], at), at + part[name].length), 0);
+  return whole;
+}

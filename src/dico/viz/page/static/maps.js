@@ -1,0 +1,72 @@
+/** Diversity maps: how far apart the agents' actions are at every place, a panel for each level. */
+
+import { quantised } from "./data.js";
+import { chooser, element, redraw, section, sharp } from "./dom.js";
+import { levelLabel, number } from "./format.js";
+import { colourBar, colourScale, paintField } from "./heat.js";
+import { Episode, viewOf } from "./scene.js";
+
+export function maps(report, selection) {
+  const runs = report.runs.map((run, index) => ({ ...run, index })).filter(({ maps }) => maps);
+  if (!runs.length) return section("maps", "Diversity maps", report.missing.maps);
+  const colour = colourScale(report.scale);
+  const bar = colourBar("SND at a place", colour, runs[0].maps.most);
+  const grid = element("div", { class: "maps" });
+  let redraws = [];
+  const show = (index) => {
+    const run = runs.find((each) => each.index === Number(index));
+    bar.label(run.maps.most);
+    const panels = run.maps.panels.map((panel) => mapPanel(report, run, panel, colour, selection));
+    redraws = panels.map(({ update }) => update);
+    grid.replaceChildren(...panels.map(({ node }) => node));
+  };
+  show(runs[0].index);
+  selection.addEventListener("change", () => redraws.forEach((update) => update()));
+  const choice = runs.length > 1
+    ? [chooser("run", runs.map(({ index, name }) => [String(index), name]), String(runs[0].index), show)] : [];
+  return section("maps", "Diversity maps",
+    `${runs[0].maps.about} The same start and the same colours for all levels; point at a map to read a value.`,
+    element("div", { class: "row" }, choice, bar.node), grid);
+}
+
+function mapPanel(report, run, panel, colour, selection) {
+  const field = fieldOf(panel, run.maps);
+  const scene = new Episode(run.maps.scene);
+  const canvas = element("canvas", { role: "img", "aria-label": `Map for desired ${report.metric} ${levelLabel(panel.level)}: mean ${number(field.mean)}` });
+  const reading = element("span", { class: "muted" }, `mean ${number(field.mean)}`);
+  const swatch = element("span", { class: "swatch", style: `background:${report.levels.find(({ text }) => text === panel.level).colour}` });
+  const node = element("figure", { class: "map", "data-level": panel.level },
+    element("figcaption", {}, element("span", {}, swatch, levelLabel(panel.level)), reading), canvas);
+  const draw = () => {
+    const view = viewOf(run.maps.extent, canvas.clientWidth);
+    canvas.style.height = `${view.height}px`;
+    const under = (context) => paintMap(context, field, run.maps.most, colour, view);
+    scene.draw(sharp(canvas, view.width, view.height), view, 0, { trails: false, under });
+  };
+  canvas.addEventListener("pointermove", (event) => {
+    const { left, top, width, height } = canvas.getBoundingClientRect();
+    reading.textContent = `here ${number(field.at((event.clientX - left) / width, 1 - (event.clientY - top) / height))}`;
+  });
+  canvas.addEventListener("pointerleave", () => (reading.textContent = `mean ${number(field.mean)}`));
+  redraw(canvas, draw);
+  const update = () => (node.hidden = !selection.shows(run.index, panel.level));
+  update();
+  return { node, update };
+}
+
+/** A field of values at the points of a grid whose outermost points lie on the edges. */
+export function fieldOf({ values: encoded, mean }, { rows, columns }) {
+  const values = quantised(encoded);
+  const at = (x, y) => {
+    const column = Math.min(Math.max(Math.round(x * (columns - 1)), 0), columns - 1);
+    const row = Math.min(Math.max(Math.round(y * (rows - 1)), 0), rows - 1);
+    return values[row * columns + column];
+  };
+  return { values, mean, at, rows, columns };
+}
+
+/** Paints a field so that its outermost points lie on the canvas's edges. */
+export function paintMap(context, { values, rows, columns }, most, colour, { width, height }) {
+  const [cellX, cellY] = [width / (columns - 1), height / (rows - 1)];
+  paintField(context, values, rows, columns, most, colour, [-cellX / 2, -cellY / 2, width + cellX, height + cellY]);
+}

@@ -1,0 +1,60 @@
+/** Which levels and runs are shown; every chart listens. */
+
+import { element } from "./dom.js";
+import { levelLabel } from "./format.js";
+
+/** How the lines of the first, second, ... run are broken, and what marks their points. */
+export const DASHES = ["", "7 4", "2 3", "9 3 2 3", "4 2", "1 4"];
+export const MARKS = ["●", "■", "▲", "◆", "▼", "✚"];
+
+export class Selection extends EventTarget {
+  constructor() {
+    super();
+    this.hidden = new Set();
+    this.seeds = false;
+  }
+
+  shows(run, level) {
+    return !this.hidden.has(`run ${run}`) && !this.hidden.has(`level ${level}`);
+  }
+
+  toggle(key) {
+    if (!this.hidden.delete(key)) this.hidden.add(key);
+    this.dispatchEvent(new Event("change"));
+  }
+
+  showSeeds(shown) {
+    this.seeds = shown;
+    this.dispatchEvent(new Event("change"));
+  }
+}
+
+/** The legend: a button for each level, and for each run where there are several. */
+export function legend(report, selection) {
+  const chip = (key, mark, text, title) => {
+    const button = element("button", {
+      type: "button", class: "chip", "aria-pressed": "true", title, "data-key": key,
+      onclick: () => {
+        selection.toggle(key);
+        button.setAttribute("aria-pressed", String(!selection.hidden.has(key)));
+      },
+    }, mark, text);
+    return button;
+  };
+  const levels = report.levels.map(({ text, colour }) =>
+    chip(`level ${text}`, element("span", { class: "swatch", style: `background:${colour}` }), levelLabel(text),
+      `Show or hide the members with desired ${report.metric} ${levelLabel(text)}`));
+  const groups = [element("div", { class: "chips", role: "group", "aria-label": "Levels shown" },
+    element("span", { class: "chips-name" }, `Desired ${report.metric}`), levels)];
+  if (report.runs.length > 1) {
+    const runs = report.runs.map(({ name }, index) =>
+      chip(`run ${index}`, runMark(index), name, `Show or hide the run ${name}`));
+    groups.push(element("div", { class: "chips", role: "group", "aria-label": "Runs shown" },
+      element("span", { class: "chips-name" }, "Run"), runs));
+  }
+  return groups;
+}
+
+export function runMark(index) {
+  return element("span", { class: "run-mark", "aria-hidden": "true" }, MARKS[index % MARKS.length]);
+}

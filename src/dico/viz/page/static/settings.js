@@ -1,0 +1,39 @@
+/** How it was made: the command, the configuration and the machine. */
+
+import { element, section } from "./dom.js";
+
+export function settings(report) {
+  const runs = report.runs.map((run) => element("div", { class: "panel" },
+    report.runs.length > 1 ? element("h3", {}, run.name) : null, element("p", { class: "muted" }, run.folder),
+    run.command ? command(run.command) : element("p", {}, report.missing.command),
+    element("details", {}, element("summary", {}, "Configuration"), table(run.config)),
+    run.machine ? element("details", {}, element("summary", {}, "Machine"), table(run.machine)) : element("p", {}, report.missing.machine)));
+  return section("settings", "Reproduce", "The command with every setting written out, so that it means the same in any version's defaults.", runs);
+}
+
+function command(text) {
+  const button = element("button", { type: "button", onclick: () => copy(text, button, code) }, "Copy the command");
+  const code = element("code", {}, text);
+  return element("div", { class: "command" }, element("pre", { tabindex: "0" }, code), button);
+}
+
+/** Pages opened from a file may be refused the clipboard: then the text is selected, ready for Ctrl-C. */
+async function copy(text, button, code) {
+  try {
+    await navigator.clipboard.writeText(text);
+    button.textContent = "Copied";
+  } catch {
+    const range = document.createRange();
+    range.selectNodeContents(code);
+    getSelection().removeAllRanges();
+    getSelection().addRange(range);
+    button.textContent = document.execCommand("copy") ? "Copied" : "Selected: press Ctrl-C";
+  }
+  setTimeout(() => (button.textContent = "Copy the command"), 2500);
+}
+
+function table(values) {
+  const rows = Object.entries(values).map(([name, value]) =>
+    element("tr", {}, element("th", { scope: "row" }, name), element("td", {}, Array.isArray(value) ? value.join(", ") || "none" : String(value ?? "unknown"))));
+  return element("div", { class: "scroll" }, element("table", { class: "settings" }, element("tbody", {}, rows)));
+}

@@ -1,0 +1,95 @@
+"""The page's sentences about what was measured, and how."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from dico import analysis
+from dico.analysis import STATISTICS
+from dico.runs import Run
+
+BANDS = {
+    "mean": ("Mean", "one standard deviation on either side", "mean ± standard deviation"),
+    "iqm": ("Interquartile mean", "its 95 % bootstrap interval", "interquartile mean [95 % bootstrap interval]"),
+}
+"""The centre, what is around it, and both in a table."""
+
+
+def facts(runs: Sequence[Run]) -> list[str]:
+    """What was trained, in the fewest words: task, algorithm, agents, levels, seeds."""
+    run = runs[0]
+    algorithms = dict.fromkeys(str(each.config.get("algorithm", "unknown algorithm")).upper() for each in runs)
+    options = run.config.get("task_options") or ()
+    agents = [(group["n_agents"], group["name"]) for group in run.groups]
+    team = f"{agents[0][0]} agents" if len(agents) == 1 else " and ".join(f"{n} {name}" for n, name in agents)
+    controlled = f"diversity of {analysis.controlled_group(run)} controlled"
+    return [
+        " ".join([str(run.config["task"]), *options]),
+        " and ".join(algorithms),
+        team,
+        *([controlled] if len(agents) > 1 else []),
+        f"{_count(len(analysis.levels(each)) for each in runs)} levels",
+        seeds(runs),
+    ]
+
+
+def seeds(runs: Sequence[Run]) -> str:
+    """How many seeds a level has.
+
+    >>> seeds([])
+    'no seeds'
+    """
+    per_level = [sum(m.constraint == level for m in run.members) for run in runs for level in analysis.levels(run)]
+    text = _count(per_level)
+    return f"{text} seed" if text == "1" else f"{text} seeds"
+
+
+def statistic(runs: Sequence[Run], stat: str, metric: str) -> dict[str, str]:
+    """What the curves, the table and the decision plot show."""
+    centre, around, both = BANDS[stat]
+    many = seeds(runs)
+    alone = "One seed for each level: there is no interval." if many == "1 seed" else ""
+    tracking = (
+        f"Tracking error: how far the measured {metric} is from the desired one, relative to it; for a desired 0, the "
+        "measured value itself."
+    )
+    return {
+        "name": STATISTICS[stat],
+        "curves": alone or f"{centre} over {many} (line) and {around} (band); dashed: the desired values.",
+        "table": f"Over the last tenth of the iterations. {alone or f'Over {many}: {both}.'} {tracking}",
+        "final": f"Reward over the last tenth of the iterations, against the desired {metric}. "
+        + (alone or f"Marks and whiskers: {both} over {many}; dots: single seeds."),
+    }
+
+
+def metrics(metric: str) -> list[dict[str, Any]]:
+    """The curves: what each is called, what it means, and the least value that its axis need show."""
+    return [
+        _metric("reward", "Reward per step", "Mean reward per step and agent of the collected batch."),
+        _metric("diversity", f"Measured {metric}", "Of the scaled policies, on the collected batch.", least=0, controlled=True),
+        _metric("tracking", "Tracking error", f"|measured − desired| / desired {metric}.", least=0, percent=True),
+        _metric("overflow", "Overflow", "How far mean actions lie outside the action box (squared distance).", least=0),
+    ]  # fmt: skip
+
+
+def notes(runs: Sequence[tuple[str, Run]], caught: Sequence[str]) -> list[str]:
+    """What a reader should know before believing the numbers."""
+    found = []
+    for name, run in runs:
+        whose = f"{name}: " if len(runs) > 1 else ""
+        gone = [m for m in run.members if analysis.diverged(run)[m.index]]
+        if gone:
+            who = ", ".join(f"{m.constraint} (seed {m.seed})" for m in gone)
+            found.append(f"{whose}diverged and left out of all numbers: {who}.")
+    return found + [f"{text}." for text in dict.fromkeys(caught)]
+
+
+def _metric(key: str, title: str, about: str, *, least: float | None = None, **more: bool) -> dict[str, Any]:
+    return {"key": key, "title": title, "about": about, "least": least, "percent": False, "controlled": False, **more}
+
+
+def _count(numbers: Any) -> str:
+    """One number, or from the least to the greatest."""
+    values = sorted(set(numbers))
+    if not values:
+        return "no"
+    return str(values[0]) if len(values) == 1 else f"{values[0]} to {values[-1]}"
