@@ -14,10 +14,11 @@ export function curves(report, selection) {
     .filter(({ series }) => series.length)
     .map(({ metric, series }) => curvePanel(report, metric, series, selection));
   if (!panels.length) return section("curves", "Training curves", report.missing.curves);
-  const seeds = tickBox("single seeds", selection.seeds, (shown) => selection.showSeeds(shown));
+  const several = report.runs.some((run) => run.seeds > 1);
+  const seeds = several ? [tickBox("single seeds", selection.seeds, (shown) => selection.showSeeds(shown))] : [];
   return section("curves", "Training curves",
     `${report.statistic.curves} Point at a chart, or use the arrow keys on it, to read all values; the buttons of the legend hide and show levels.`,
-    element("div", { class: "row" }, seeds), element("div", { class: "pair" }, panels));
+    several ? element("div", { class: "row" }, seeds) : null, element("div", { class: "pair" }, panels));
 }
 
 function seriesOf(report, key) {
@@ -78,7 +79,7 @@ function curvePanel(report, metric, series, selection) {
     }
     tip.replaceChildren(element("strong", {}, `${frames(at)} frames`), element("table", {}, nearest.map(({ each, index }) =>
       element("tr", {}, element("td", {}, element("span", { class: "swatch", style: `background:${each.colour}` }), each.name),
-        element("td", {}, show(each.centre[index])), element("td", { class: "muted" }, spread(each, index, show))))));
+        element("td", {}, show(each.centre[index])), element("td", { class: "muted" }, around(each, index, show))))));
     const right = x > box.clientWidth / 2;
     tip.style.left = right ? "" : `${x + 14}px`;
     tip.style.right = right ? `${box.clientWidth - x + 14}px` : "";
@@ -131,9 +132,10 @@ function widenedX(low, high) {
   return low < high ? [low, high] : [low * 0.9, high * 1.1 + 1];
 }
 
-function spread({ low, high, centre }, index, show) {
+/** Around the centre, as the table has it. */
+function around({ low, high, centre }, index, show) {
   if (!low || !Number.isFinite(low[index])) return "";
-  const symmetric = Math.abs(high[index] + low[index] - 2 * centre[index]) <= 1e-4 * Math.max(Math.abs(high[index]), 1e-6);
+  const symmetric = Math.abs(high[index] + low[index] - 2 * centre[index]) <= 1e-4 * Math.max(high[index] - low[index], 1e-9);
   return symmetric ? `± ${show(high[index] - centre[index], 2)}` : `[${show(low[index])}, ${show(high[index])}]`;
 }
 

@@ -47,7 +47,8 @@ function chart(report, points, all, wall, box, tip) {
     const corners = line.map(({ x, reward }) => `${frame.toX(x)},${frame.toY(reward[0])}`).join(" ");
     frame.plot.append(svg("polyline", { points: corners, class: "thread", "stroke-dasharray": DASHES[run % DASHES.length] }));
   });
-  for (const point of points) drawPoint(frame, point, report, tip, box);
+  const named = topmost(points);
+  for (const point of points) drawPoint(frame, point, report, tip, box, named.has(point));
   return frame.picture;
 }
 
@@ -55,10 +56,12 @@ function drawWall({ plot, picture, toX, top, bottom, right }, wall) {
   const x = toX(wall);
   plot.append(svg("rect", { x, y: top, width: Math.max(right - x, 0), height: bottom - top, class: "beyond" }));
   plot.append(svg("line", { x1: x, x2: x, y1: top, y2: bottom, class: "wall" }));
-  picture.append(svg("text", { x: x - 8, y: top + 12, class: "note", "text-anchor": "end" }, `largest in the action box: ${number(wall)}`));
+  const [left, middle] = [x - 9, (top + bottom) / 2];
+  picture.append(svg("text", { x: left, y: middle, class: "note", "text-anchor": "middle", transform: `rotate(-90 ${left} ${middle})` },
+    `largest in the action box: ${number(wall)}`));
 }
 
-function drawPoint({ plot, picture, toX, toY, right }, point, report, tip, box) {
+function drawPoint({ plot, picture, toX, toY, right }, point, report, tip, box, named) {
   const x = toX(point.x);
   const y = toY(point.reward[0]);
   const group = svg("g", { class: "mark", "data-level": point.level, "data-run": point.run });
@@ -70,9 +73,9 @@ function drawPoint({ plot, picture, toX, toY, right }, point, report, tip, box) 
     group.append(svg("path", { d: `M${x} ${low}V${high}M${x - 5} ${low}h10M${x - 5} ${high}h10`, stroke: point.colour, class: "whisker" }));
   }
   group.append(shape(point, x, y));
-  const left = x > right - 90;
-  group.append(svg("text", { x: left ? x - 12 : x + 12, y: y - 8, class: point.best ? "level best" : "level", "text-anchor": left ? "end" : "start" },
-    point.best ? `${levelLabel(point.level)} · best` : levelLabel(point.level)));
+  const top = Math.min(...[...point.reward, ...point.seeds].filter((value) => Number.isFinite(value ?? NaN)).map(toY));
+  if (named) group.append(svg("text", { x: Math.min(x, right - 34), y: Math.min(top, y - 6) - 9, class: point.best ? "level best" : "level", "text-anchor": "middle" },
+    point.best && report.runs.length === 1 ? `${levelLabel(point.level)} · best` : levelLabel(point.level)));
   const target = svg("circle", { cx: x, cy: y, r: 16, class: "target", tabindex: "0" });
   const show = () => {
     tip.hidden = false;
@@ -87,6 +90,16 @@ function drawPoint({ plot, picture, toX, toY, right }, point, report, tip, box) 
   for (const name of ["pointerleave", "blur"]) target.addEventListener(name, () => (tip.hidden = true));
   plot.append(group);
   picture.append(target);
+}
+
+/** Of each level the highest point: it bears the level's name. */
+function topmost(points) {
+  const highest = new Map();
+  for (const point of points) {
+    const known = highest.get(point.level);
+    if (!known || point.reward[0] > known.reward[0]) highest.set(point.level, point);
+  }
+  return new Set(highest.values());
 }
 
 /** A mark by its run; open where the level asks for no one value. */

@@ -23,12 +23,25 @@ export function frames(value) {
   return value >= 1e3 ? `${number(value / 1e3)} k` : number(value);
 }
 
-/** A centre and its interval: ± where it is symmetric, else its ends; `show` writes one number. */
-export function interval([centre, low, high], show = number) {
+/** Decimals that give the largest of some numbers `digits` significant ones. */
+export function decimalsFor(values, digits = 4) {
+  const largest = Math.max(...values.filter((value) => Number.isFinite(value ?? NaN)).map(Math.abs), 0);
+  return largest > 0 ? Math.min(Math.max(digits - 1 - Math.floor(Math.log10(largest)), 0), 8) : 0;
+}
+
+/** A centre and its interval, to as many decimals: ± where it is symmetric, else its ends. */
+export function interval([centre, low, high], decimals = decimalsFor([centre, low, high])) {
+  const show = (value) => value.toFixed(decimals).replace("-", "−");
   if (!Number.isFinite(centre ?? NaN)) return MISSING;
-  if (low === null || high === null) return show(centre);
-  const symmetric = Math.abs(centre - low - (high - centre)) <= 1e-6 * Math.max(Math.abs(high), Math.abs(low), 1e-9);
-  return symmetric ? `${show(centre)} ± ${show(high - centre, 2)}` : `${show(centre)} [${show(low)}, ${show(high)}]`;
+  if (!Number.isFinite(low ?? NaN)) return show(centre);
+  const symmetric = Math.abs(high + low - 2 * centre) <= 1e-4 * Math.max(high - low, 1e-12);
+  return symmetric ? `${show(centre)} ± ${show(high - centre)}` : `${show(centre)} [${show(low)}, ${show(high)}]`;
+}
+
+/** The same, of shares in per cent. */
+export function percentInterval(values, decimals = 1) {
+  const text = interval(values.map((value) => (value === null ? null : 100 * value)), decimals);
+  return text === MISSING ? text : `${text} %`;
 }
 
 /** Round numbers within [low, high], about as many as asked for. */

@@ -36,7 +36,8 @@ class Bench {
     this.arrows = false;
     this.timer = null;
     this.map = new LiveMap(() => this.paint());
-    this.node = element("div", { class: "bench" }, this.stage, this.panel());
+    const hint = element("p", { class: "hint" }, "Discs: agents. Rings: their goals. White arrows: mean actions. Lines: where the agents go from here.");
+    this.node = element("div", { class: "bench" }, element("div", {}, this.stage, hint), this.panel());
     this.choose(this.opening());
     redraw(this.stage, () => this.draw());
   }
@@ -161,7 +162,7 @@ class Bench {
     this.read();
     if (!this.view) return;
     const focused = document.activeElement?.dataset?.handle;
-    const { toX, toY, scale } = this.view;
+    const { scale } = this.view;
     const colours = this.setting.colours;
     const shapes = [];
     if (this.arrows && this.map.field) shapes.push(...this.gridArrows());
@@ -181,7 +182,6 @@ class Bench {
     });
     this.overlay.replaceChildren(...shapes);
     if (focused) this.overlay.querySelector(`[data-handle="${focused}"]`)?.focus();
-    void toX, toY;
   }
 
   actions() {

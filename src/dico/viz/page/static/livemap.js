@@ -65,8 +65,8 @@ export class LiveMap {
   /** What each agent would do at about `count` by `count` places. */
   arrows(count) {
     const { agents, width } = this.policy;
-    const stride = (this.size - 1) / count;
-    const rows = Array.from({ length: count }, (_, k) => Math.round((k + 0.5) * stride));
+    const stride = this.size / count;
+    const rows = Array.from({ length: count }, (_, k) => Math.floor((k + 0.5) * stride));
     return rows.flatMap((row) => rows.flatMap((column) => {
       const at = row * this.size + column;
       const [x, y] = this.points[at];
@@ -78,9 +78,9 @@ export class LiveMap {
   }
 }
 
-/** The points of a square grid over an extent, row by row from the least y; the outermost lie on the edges. */
+/** The middles of a square grid of cells over an extent, row by row from the least y. */
 export function grid([left, right, bottom, top], size) {
-  const along = (low, high) => Array.from({ length: size }, (_, k) => low + ((high - low) * k) / (size - 1));
+  const along = (low, high) => Array.from({ length: size }, (_, k) => low + ((high - low) * (k + 0.5)) / size);
   return along(bottom, top).flatMap((y) => along(left, right).map((x) => [x, y]));
 }
 

@@ -8,12 +8,13 @@ import { live } from "./live.js";
 import { maps } from "./maps.js";
 import { Policy, sndAt } from "./networks.js";
 import { player } from "./player.js";
-import { legend, Selection } from "./selection.js";
+import { legend, paintLevels, Selection } from "./selection.js";
 import { settings } from "./settings.js";
 import { heading, summary } from "./summary.js";
 import { themeButton } from "./theme.js";
 
 const selection = new Selection();
+paintLevels(report);
 document.getElementById("heading").append(...heading(report));
 document.getElementById("toolbar").append(element("div", { class: "bar-inner" }, legend(report, selection), themeButton()));
 const parts = [summary(report), curves(report, selection), decision(report, selection), live(report), maps(report, selection), player(report), settings(report)];

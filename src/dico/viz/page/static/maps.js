@@ -25,7 +25,7 @@ export function maps(report, selection) {
   const choice = runs.length > 1
     ? [chooser("run", runs.map(({ index, name }) => [String(index), name]), String(runs[0].index), show)] : [];
   return section("maps", "Diversity maps",
-    `${runs[0].maps.about} The same start and the same colours for all levels; point at a map to read a value.`,
+    `How far apart the agents' policies are at every place where an agent could stand: brighter is more different. The same start and the same colours for all levels; point at a map to read a value.`,
     element("div", { class: "row" }, choice, bar.node), grid);
 }
 
@@ -54,19 +54,13 @@ function mapPanel(report, run, panel, colour, selection) {
   return { node, update };
 }
 
-/** A field of values at the points of a grid whose outermost points lie on the edges. */
+/** A field of values in cells that tile the extent; `at` takes shares of its width and height. */
 export function fieldOf({ values: encoded, mean }, { rows, columns }) {
   const values = quantised(encoded);
-  const at = (x, y) => {
-    const column = Math.min(Math.max(Math.round(x * (columns - 1)), 0), columns - 1);
-    const row = Math.min(Math.max(Math.round(y * (rows - 1)), 0), rows - 1);
-    return values[row * columns + column];
-  };
-  return { values, mean, at, rows, columns };
+  const cell = (share, count) => Math.min(Math.max(Math.floor(share * count), 0), count - 1);
+  return { values, mean, rows, columns, at: (x, y) => values[cell(y, rows) * columns + cell(x, columns)] };
 }
 
-/** Paints a field so that its outermost points lie on the canvas's edges. */
 export function paintMap(context, { values, rows, columns }, most, colour, { width, height }) {
-  const [cellX, cellY] = [width / (columns - 1), height / (rows - 1)];
-  paintField(context, values, rows, columns, most, colour, [-cellX / 2, -cellY / 2, width + cellX, height + cellY]);
+  paintField(context, values, rows, columns, most, colour, [0, 0, width, height]);
 }

@@ -63,7 +63,7 @@ export function player(report) {
   const trails = tickBox("trails", true, (shown) => { state.trails = shown; refresh(); });
   const map = mapped ? [tickBox("map underneath", true, (shown) => { state.map = shown; refresh(); })] : [];
   const node = section("episodes", "Episodes",
-    `One episode of each level, from the same start, ${report.runs[0].acting}. Choose two and play them in step.`,
+    `One episode of each level, from the same start, acting by their means, without exploration noise. Choose two and play them in step.`,
     element("div", { class: "screens" }, screens.map((each) => each.node)),
     element("div", { class: "row controls" }, play, scrub, clock, speed, trails, map));
   refresh();

@@ -4,8 +4,15 @@ import { element } from "./dom.js";
 import { levelLabel } from "./format.js";
 
 /** How the lines of the first, second, ... run are broken, and what marks their points. */
-export const DASHES = ["", "7 4", "2 3", "9 3 2 3", "4 2", "1 4"];
+export const DASHES = ["", "2 3", "10 3 2 3", "14 4", "6 2 2 2 2 2", "1 5"];
 export const MARKS = ["●", "■", "▲", "◆", "▼", "✚"];
+
+/** Makes the colours of the levels those of the theme: a little lighter on a dark page. */
+export function paintLevels(report) {
+  const rules = report.levels.map(({ colour }, index) => `--level-${index}: color-mix(in oklab, ${colour} var(--keep), white);`);
+  document.head.append(element("style", {}, `:root { ${rules.join(" ")} }`));
+  report.levels.forEach((level, index) => (level.colour = `var(--level-${index})`));
+}
 
 export class Selection extends EventTarget {
   constructor() {

@@ -13,7 +13,8 @@ export function settings(report) {
 
 function command(text) {
   const button = element("button", { type: "button", onclick: () => copy(text, button, code) }, "Copy the command");
-  const code = element("code", {}, text);
+  const options = text.split(/ (?=--)/).flatMap((option) => [element("span", {}, option), " "]);
+  const code = element("code", {}, options);
   return element("div", { class: "command" }, element("pre", { tabindex: "0" }, code), button);
 }
 

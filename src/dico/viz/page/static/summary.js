@@ -1,7 +1,7 @@
 /** What came out, in numbers. */
 
 import { element, section } from "./dom.js";
-import { frames, interval, levelLabel, MISSING, percent } from "./format.js";
+import { decimalsFor, frames, interval, levelLabel, percent, percentInterval } from "./format.js";
 import { runMark } from "./selection.js";
 
 export function heading(report) {
@@ -17,9 +17,11 @@ export function heading(report) {
 export function summary(report) {
   const several = report.runs.length > 1;
   const diverged = report.runs.some((run) => run.summary.some((row) => row.diverged));
+  const rows = report.runs.flatMap((run) => run.summary);
+  const decimals = Object.fromEntries(["reward", "diversity"].map((name) => [name, decimalsFor(rows.map((row) => row[name][0]))]));
   const columns = [...(several ? ["run"] : []), `desired ${report.metric}`, "seeds", "reward per step", `measured ${report.metric}`, "tracking error", ...(diverged ? ["diverged"] : [])];
   const head = element("tr", {}, columns.map((name, index) => element("th", { scope: "col", class: index > several ? "number" : null }, name)));
-  const body = report.runs.flatMap((run, index) => run.summary.map((row) => tableRow(report, run, index, row, several, diverged)));
+  const body = report.runs.flatMap((run, index) => run.summary.map((row) => tableRow(report, run, index, row, { several, diverged, decimals })));
   const tiles = several ? [] : [element("div", { class: "tiles" }, facts(report, report.runs[0]).map(([name, value, note]) =>
     element("div", { class: "tile" }, element("span", { class: "tile-name" }, name), element("strong", {}, value), element("span", { class: "muted" }, note))))];
   const notes = report.notes.length ? [element("ul", { class: "notes" }, report.notes.map((note) => element("li", {}, note)))] : [];
@@ -27,15 +29,16 @@ export function summary(report) {
     element("div", { class: "scroll panel" }, element("table", { class: "summary" }, element("thead", {}, head), element("tbody", {}, body))), ...notes);
 }
 
-function tableRow(report, run, index, row, several, diverged) {
+function tableRow(report, run, index, row, { several, diverged, decimals }) {
   const { colour } = report.levels.find(({ text }) => text === row.level);
   const best = run.best === row.level;
   const swatch = element("span", { class: "swatch", style: `background:${colour}` });
   const name = element("th", { scope: "row" }, swatch, levelLabel(row.level), best ? element("span", { class: "pill" }, "best") : null);
-  const cells = [String(row.seeds), interval(row.reward), interval(row.diversity), row.tracking[0] === null ? MISSING : interval(row.tracking, percent),
-    ...(diverged ? [String(row.diverged)] : [])];
+  const cells = [["seeds", String(row.seeds)], ["reward per step", interval(row.reward, decimals.reward)],
+    [`measured ${report.metric}`, interval(row.diversity, decimals.diversity)], ["tracking error", percentInterval(row.tracking)],
+    ...(diverged ? [["diverged", String(row.diverged)]] : [])];
   return element("tr", { class: best ? "best" : null, "data-level": row.level },
-    several ? element("td", {}, runMark(index), run.name) : null, name, cells.map((text) => element("td", { class: "number" }, text)));
+    several ? element("td", { "data-label": "run" }, runMark(index), run.name) : null, name, cells.map(([label, text]) => element("td", { class: "number", "data-label": label }, text)));
 }
 
 function facts(report, run) {
