@@ -99,12 +99,22 @@ def _steps(task: Task, policies: Sequence[DiCo], episodes: int, seed: int, deter
         observed, actions = task.observe(state), []
         for policy, obs in zip(policies, observed, strict=True):
             mean, std = policy(obs).tensor_split([len(task.action_low)], -1)
-            if not std.numel():
-                actions.append(mean.clamp(low, high))
-                continue
-            raw = mean if deterministic else mean + std * noise.normal(*mean.shape[1:])
-            actions.append(squash(raw, low, high))
+            drawn = std.numel() and not deterministic
+            raw = mean + std * noise.normal(*mean.shape[1:]) if drawn else mean
+            actions.append(into_box(policy, raw, low, high))
         together = torch.cat(actions, -2)
         following, reward, done = task.step(state, together)
         yield _Step(state, observed, together, reward, running, following)
         state, running = following, running & ~done
+
+
+def into_box(
+    policy: DiCo, raw: Float[Tensor, "*batch a"], low: Float[Tensor, " a"], high: Float[Tensor, " a"]
+) -> Float[Tensor, "*batch a"]:
+    """The action that becomes of a policy's mean, or of a sample: squashed if it is stochastic, else clamped.
+
+    >>> policy = DiCo.mlp(2, 4, 1, 0.3, kind="deterministic")
+    >>> into_box(policy, torch.tensor([2.0]), torch.tensor([-1.0]), torch.tensor([1.0]))
+    tensor([1.])
+    """
+    return squash(raw, low, high) if policy.kind.width > 1 else raw.clamp(low, high)

@@ -1,6 +1,6 @@
 """Where a team is diverse: SND at every place of a task, or at every value of two observed numbers."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -32,6 +32,10 @@ class Field:
     """Where the rows are."""
     extent: Extent
 
+    def apart(self) -> list["Field"]:
+        """The field of each member."""
+        return [replace(self, snd=snd, mean=mean) for snd, mean in zip(self.snd, self.mean, strict=True)]
+
 
 @torch.no_grad()
 def diversity_field(policy: DiCo, task: Task, state: Any, extent: Extent | None = None, resolution: int = 60) -> Field:
@@ -46,17 +50,22 @@ def diversity_field(policy: DiCo, task: Task, state: Any, extent: Extent | None 
     >>> diversity_field(policy, task, task.reset(1, Random([0])), resolution=10).snd.shape
     torch.Size([3, 10, 10])
     """
-    check_mapped(task)
-    members = policy.members
+    mapped = as_mapped(task)
+    extent = task.scene(state).extent if extent is None else extent
+    x, y = grid(extent, resolution)
+    return field_of(policy, seen_on_grid(mapped, state, policy.members, x, y), x, y, extent)
+
+
+def seen_on_grid(
+    task: MappedTask, state: Any, members: tuple[int, ...], x: Float[Tensor, " columns"], y: Float[Tensor, " rows"]
+) -> Float[Tensor, "*members points o"]:
+    """What an agent would see at every point of a grid, for each member; the points of a row are together."""
     batch = task.observe(state)[0].shape[:-2]
     if batch.numel() != 1 and batch != members:
         raise ValueError(f"state must be one, or one for each of members={members}, got a batch of {tuple(batch)}")
-    extent = task.scene(state).extent if extent is None else extent
-    x, y = grid(extent, resolution)
     points = torch.stack(torch.meshgrid(x, y, indexing="xy"), -1).flatten(0, 1)
-    obs = task.observation_at(state, points.expand(*batch, -1, 2))  # pyright: ignore[reportAttributeAccessIssue]
-    obs = obs if batch == members else obs.reshape(obs.shape[-2:]).expand(*members, *obs.shape[-2:])
-    return _field(policy, obs, x, y, extent)
+    obs = task.observation_at(state, points.expand(*batch, -1, 2))
+    return obs if batch == members else obs.reshape(obs.shape[-2:]).expand(*members, *obs.shape[-2:])
 
 
 @torch.no_grad()
@@ -74,7 +83,24 @@ def slice_field(
     across, up = torch.meshgrid(x, y, indexing="xy")
     obs = obs_row.repeat(len(x) * len(y), 1)
     obs[:, coordinates[0]], obs[:, coordinates[1]] = across.flatten(), up.flatten()
-    return _field(policy, obs.expand(*policy.members, *obs.shape), x, y, extent)
+    return field_of(policy, obs.expand(*policy.members, *obs.shape), x, y, extent)
+
+
+@torch.no_grad()
+def field_of(
+    policy: DiCo,
+    obs: Float[Tensor, "*members points o"],
+    x: Float[Tensor, " columns"],
+    y: Float[Tensor, " rows"],
+    extent: Extent,
+) -> Field:
+    """The field of observations made on a grid; in parts, so that the largest populations fit in memory."""
+    at_once = max(1, ROWS_AT_ONCE // max(1, obs.shape[:-2].numel()))
+    parts = [policy.everyone(part) for part in obs.split(at_once, -2)]
+    snd = torch.cat([snd_at(part) for part in parts], -1)
+    mean = torch.cat([part.chunk(policy.kind.width, -1)[0] for part in parts], -3)
+    rows = (len(y), len(x))
+    return Field(snd.unflatten(-1, rows), mean.unflatten(-3, rows), x, y, extent)
 
 
 def grid(extent: Extent, resolution: int) -> tuple[Float[Tensor, " columns"], Float[Tensor, " rows"]]:
@@ -89,14 +115,15 @@ def grid(extent: Extent, resolution: int) -> tuple[Float[Tensor, " columns"], Fl
     return left + (right - left) * middles, bottom + (top - bottom) * middles
 
 
-def check_mapped(task: Task) -> None:
-    """A map over positions needs a task whose observations are a function of the position."""
-    if not isinstance(task, MappedTask):
-        mapped = ", ".join(name for name, each in TASKS.items() if issubclass(each, MappedTask))
-        raise ValueError(
-            f"{task.name} has no map over positions ({mapped} have): choose two of its {task.obs_dim} observed numbers "
-            f"with coordinates, such as 0 1"
-        )
+def as_mapped(task: Task) -> MappedTask:
+    """The task, if its observations are a function of the position: a map over positions needs that."""
+    if isinstance(task, MappedTask):
+        return task
+    mapped = ", ".join(name for name, each in TASKS.items() if issubclass(each, MappedTask))
+    raise ValueError(
+        f"{task.name} has no map over positions ({mapped} have): choose two of its {task.obs_dim} observed numbers "
+        f"with coordinates, such as 0 1"
+    )
 
 
 def check_coordinates(coordinates: tuple[int, int], obs_dim: int) -> None:
@@ -104,13 +131,3 @@ def check_coordinates(coordinates: tuple[int, int], obs_dim: int) -> None:
     first, second = coordinates
     if first == second or not all(0 <= k < obs_dim for k in coordinates):
         raise ValueError(f"coordinates must be two different whole numbers from 0 to {obs_dim - 1}, got {coordinates}")
-
-
-def _field(policy: DiCo, obs: Float[Tensor, "*members points o"], x: Tensor, y: Tensor, extent: Extent) -> Field:
-    """In parts, so that the largest populations fit in memory."""
-    at_once = max(1, ROWS_AT_ONCE // max(1, obs.shape[:-2].numel()))
-    parts = [policy.everyone(part) for part in obs.split(at_once, -2)]
-    rows = (len(y), len(x))
-    snd = torch.cat([snd_at(part) for part in parts], -1)
-    mean = torch.cat([part.chunk(policy.kind.width, -1)[0] for part in parts], -3)
-    return Field(snd.unflatten(-1, rows), mean.unflatten(-3, rows), x, y, extent)

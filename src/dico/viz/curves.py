@@ -1,0 +1,94 @@
+"""Metrics against frames, one colour for each level: reward, diversity, tracking error, overflow."""
+
+from collections.abc import Callable
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import PercentFormatter
+
+from dico.analysis import (
+    aggregate,
+    bounds_of,
+    controlled_metric,
+    curves,
+    diverged,
+    frames,
+    levels,
+    of_level,
+    tracking_error,
+)
+from dico.runs import Run
+from dico.viz.colours import level_colours
+from dico.viz.style import in_thousands, level_label, metric_name
+
+
+def plot_reward(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = False) -> Axes:
+    """Mean reward per step of each batch; ``seeds`` adds every seed as a thin line."""
+    axes.set_title("Reward")
+    axes.set_ylabel("reward per step")
+    return _plot(axes, run, curves(run, "reward"), stat, seeds)
+
+
+def plot_diversity(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = False) -> Axes:
+    """Measured diversity, with dashed lines at the desired values."""
+    axes.set_title("Diversity")
+    axes.set_ylabel(f"measured {metric_name(run)}")
+    colours = level_colours(levels(run))
+    for level in levels(run):
+        for bound in sorted(set(bounds_of(level))):
+            if level != "free" and np.isfinite(bound):
+                axes.axhline(bound, color=colours[level], linestyle=(0, (4, 3)), linewidth=1.1, zorder=1.5)
+    return _plot(axes, run, curves(run, controlled_metric(run)), stat, seeds)
+
+
+def plot_tracking(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = False) -> Axes:
+    """How far the measured diversity is from the desired one, in per cent of that; free desires nothing."""
+    axes.set_title("Tracking error")
+    axes.set_ylabel("|measured - desired| / desired")
+    axes.yaxis.set_major_formatter(PercentFormatter(1.0))
+    plotted = _plot(axes, run, tracking_error(run), stat, seeds, shown=lambda level: level != "free")
+    axes.set_ylim(bottom=0)
+    return plotted
+
+
+def plot_overflow(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = False) -> Axes:
+    """How far the farthest agent's mean action lies outside the action box, on average."""
+    axes.set_title("Overflow")
+    axes.set_ylabel("distance outside the box")
+    plotted = _plot(axes, run, curves(run, "overflow"), stat, seeds)
+    axes.set_ylim(bottom=0)
+    return plotted
+
+
+def level_legend(axes: Axes, run: Run) -> None:
+    """Which colour is which level, beside the axes; who diverged is said there."""
+    gone = diverged(run)
+    for line in axes.get_lines():
+        level = line.get_gid()
+        if level is not None:
+            lost, all_of_them = int(gone[of_level(run, level)].sum()), int(of_level(run, level).sum())
+            note = f" ({lost} of {all_of_them} diverged)" if lost else ""
+            line.set_label(level_label(level) + note)
+    axes.legend(title=f"desired {metric_name(run)}", loc="upper left", bbox_to_anchor=(1.01, 1.0), alignment="left")
+
+
+def _plot(
+    axes: Axes, run: Run, values: np.ndarray, stat: str, seeds: bool, shown: Callable[[str], bool] = lambda _: True
+) -> Axes:
+    x, label = in_thousands(frames(run))
+    axes.set_xlabel(label)
+    colours = level_colours(levels(run))
+    mark = {"marker": "o", "markersize": 4} if len(x) == 1 else {}
+    for level in filter(shown, levels(run)):
+        own = values[of_level(run, level)]
+        band, colour = aggregate(own, stat), colours[level]
+        axes.plot(x, band.centre, color=colour, gid=level, zorder=3, **mark)
+        if band.has_interval and len(x) > 1:
+            axes.fill_between(x, band.low, band.high, color=colour, alpha=0.18, linewidth=0, zorder=2)
+        elif band.has_interval:
+            axes.vlines(x, band.low, band.high, color=colour, alpha=0.5, zorder=2)
+        if seeds:
+            for seed in own:
+                axes.plot(x, seed, color=colour, linewidth=0.6, alpha=0.6, zorder=2.5, **mark)
+    axes.margins(x=0.01)
+    return axes

@@ -1,0 +1,65 @@
+"""Who differs from whom: the behavioural distance of every two agents, at any time of the training."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from jaxtyping import Float
+from matplotlib.axes import Axes
+from matplotlib.colors import Normalize
+from matplotlib.image import AxesImage
+from matplotlib.text import Text
+
+from dico.analysis import controlled_group
+from dico.runs import Run, RunError
+from dico.viz.style import MAP
+
+NUMBERED = 6
+"""Up to so many agents, each distance is written out."""
+
+
+def matrices(run: Run) -> Float[np.ndarray, "members iterations n n"]:
+    """The symmetric matrix of mean W2 distances, of each member after each iteration.
+
+    >>> matrices(run).shape  # doctest: +SKIP
+    (16, 40, 4, 4)
+    """
+    rows = run.rows()
+    if not any("distances" in row for row in rows):
+        raise RunError(f"{run.folder} has no distances: they are kept for teams of 2 to 16 agents, since dico 0.2")
+    pairs = run.metric("distances", controlled_group(run)).numpy()
+    n = round((1 + np.sqrt(1 + 8 * pairs.shape[-1])) / 2)
+    i, j = np.triu_indices(n, 1)
+    full = np.zeros((*pairs.shape[:-1], n, n))
+    full[..., i, j] = full[..., j, i] = pairs
+    return full
+
+
+def distance_scale(shown: Sequence[Float[np.ndarray, "..."]]) -> Normalize:
+    """One colour scale for several matrices, from 0."""
+    highest = max((float(np.nanmax(each)) for each in shown if np.isfinite(each).any()), default=0.0)
+    return Normalize(0.0, highest if highest > 1e-6 else 1.0)
+
+
+def plot_distances(axes: Axes, matrix: Float[np.ndarray, "n n"], scale: Normalize) -> tuple[AxesImage, list[Text]]:
+    """A heat map of the distances between agents, and the numbers in it."""
+    n = len(matrix)
+    image = axes.imshow(matrix, cmap=MAP, norm=scale)
+    axes.set_xticks(range(n))
+    axes.set_yticks(range(n))
+    axes.tick_params(length=0)
+    axes.grid(False)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    texts = []
+    if n <= NUMBERED:
+        texts = [axes.text(j, i, "", ha="center", va="center", fontsize=8) for i in range(n) for j in range(n)]
+    renew_distances(image, texts, matrix)
+    return image, texts
+
+
+def renew_distances(image: AxesImage, texts: Sequence[Text], matrix: Float[np.ndarray, "n n"]) -> None:
+    """Show another matrix in the same picture."""
+    image.set_data(matrix)
+    for text, value in zip(texts, matrix.flatten(), strict=False):
+        text.set_text(f"{value:.2f}" if np.isfinite(value) else "none")
+        text.set_color("black" if image.norm(value) > 0.6 else "white")

@@ -1,0 +1,153 @@
+"""What moves: episodes of several members side by side, and who differs from whom over a training."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float, UInt8
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
+from torch import Tensor
+
+from dico._checks import check_positive
+from dico.analysis import frames, levels
+from dico.episodes import Recording
+from dico.runs import Run
+from dico.tasks import MappedTask, map_state
+from dico.viz.cast import Cast
+from dico.viz.distances import distance_scale, matrices, plot_distances, renew_distances
+from dico.viz.fields import field_of, grid, seen_on_grid
+from dico.viz.maps import colour_bar, map_scale, plot_field
+from dico.viz.scenes import Picture, array, legend
+from dico.viz.style import caption, level_panels, level_title, styled, what
+from dico.viz.video import Film
+
+HOLD = 1.0
+"""Seconds for which the last picture stands."""
+DPI = 150
+MAP_RESOLUTION = 50
+
+
+def film_episode(cast: Cast, seed: int = 0, *, with_map: bool, fps: int = 20, dpi: int = DPI) -> Film:
+    """One episode of every member from the same start, with the diversity map underneath where wanted."""
+    check_positive("fps", fps)
+    recording = cast.record(seed)
+    lengths = [recording.length(k) for k in range(len(cast.members))]
+    with styled():
+        figure, axes = level_panels(len(cast.members), legend=0.9 if with_map else 0.0, label=0.55)
+        figure.set_dpi(dpi)
+        beneath = _MapBeneath(cast, recording, axes) if with_map else None
+        pictures = [Picture(each, cast.scene(recording, k), over_map=with_map) for k, each in enumerate(axes)]
+        for each, member in zip(axes, cast.members, strict=True):
+            each.set_title(level_title(cast.run, member.constraint))
+        if beneath is not None:
+            colour_bar(figure, beneath.images[0], axes, "SND at each position")
+        start, key = f"start {seed}", ", ".join(legend(pictures[0].scene, over_map=with_map))
+        caption(figure, f"{what(cast.run)}, seed {cast.members[0].seed}, {start}, actions by the mean, {key}")
+    returns = _returns(cast, recording)
+
+    def show(step: int) -> None:
+        if beneath is not None:
+            beneath.show(step)
+        for k, (each, picture) in enumerate(zip(axes, pictures, strict=True)):
+            now = min(step, lengths[k])
+            picture.show(now)
+            each.set_xlabel(f"step {now}, return {returns[k, now]:.2f}", fontsize=8)
+
+    return _film(figure, show, max(lengths) + 1, fps)
+
+
+def film_distances(run: Run, seed: int | None = None, *, fps: int = 10, dpi: int = DPI) -> Film:
+    """The behavioural distances in one seed of each level, from iteration to iteration."""
+    check_positive("fps", fps)
+    seed = min(member.seed for member in run.members) if seed is None else seed
+    every = matrices(run)
+    shown = {level: every[run.member(level, seed).index] for level in levels(run)}
+    scale, so_far = distance_scale(list(shown.values())), frames(run)
+    with styled():
+        figure, axes = level_panels(len(shown), label=0.55)
+        figure.set_dpi(dpi)
+        drawn = [plot_distances(each, matrix[0], scale) for each, matrix in zip(axes, shown.values(), strict=True)]
+        for each, level in zip(axes, shown, strict=True):
+            each.set_title(level_title(run, level))
+            each.set_xlabel("agent")
+        axes[0].set_ylabel("agent")
+        colour_bar(figure, drawn[0][0], axes, r"mean $W_2$ distance")
+        below = caption(figure, "")
+
+    def show(step: int) -> None:
+        below.set_text(f"{what(run)}, seed {seed}, {int(so_far[step]):,} frames")
+        for (image, texts), matrix in zip(drawn, shown.values(), strict=True):
+            renew_distances(image, texts, matrix[step])
+
+    return _film(figure, show, len(so_far), fps)
+
+
+@dataclass
+class _MapBeneath:
+    """Each member's diversity map, renewed whenever what an agent would see somewhere has changed."""
+
+    cast: Cast
+    recording: Recording
+    axes: list[Axes]
+    images: list[AxesImage] = field(init=False)
+    _seen: Tensor = field(init=False)
+
+    def __post_init__(self):
+        self._extent = self.cast.task.scene(self._states(0)).extent
+        self._grid = grid(self._extent, MAP_RESOLUTION)
+        self._seen = self._see(0)
+        first = self._fields()
+        scale = map_scale(first)
+        self.images = [plot_field(axes, each, scale) for axes, each in zip(self.axes, first, strict=True)]
+
+    def show(self, step: int) -> None:
+        seen = self._see(step)
+        if not torch.equal(seen, self._seen):
+            self._seen = seen
+            for image, each in zip(self.images, self._fields(), strict=True):
+                image.set_data(array(each.snd))
+
+    def _states(self, step: int) -> Any:
+        lengths = [self.recording.length(k) for k in range(len(self.cast.members))]
+        member, now = torch.arange(len(lengths)), torch.tensor(lengths).clamp_max(step)
+        return map_state(lambda tensor: tensor[member, now, 0], self.recording.states)
+
+    def _see(self, step: int) -> Tensor:
+        task = self.cast.task
+        assert isinstance(task, MappedTask)
+        return seen_on_grid(task, self._states(step), self.cast.policy.members, *self._grid)
+
+    def _fields(self) -> list[Any]:
+        return field_of(self.cast.policy, self._seen, *self._grid, self._extent).apart()
+
+
+def _returns(cast: Cast, recording: Recording) -> Float[np.ndarray, "members steps"]:
+    """What the controlled group has earned before each step, the mean of its agents."""
+    agents = list(cast.task.groups[cast.controlled].agents)
+    earned = recording.reward[:, :, 0, agents].mean(-1) * recording.running[:, :, 0]
+    return np.pad(array(earned.cumsum(1)), ((0, 0), (1, 0)))
+
+
+def _film(figure: Figure, show: Any, steps: int, fps: int) -> Film:
+    held = round(HOLD * fps)
+    return Film(steps + held, fps, _drawn(figure, show, steps, held))
+
+
+def _drawn(figure: Figure, show: Any, steps: int, held: int) -> Iterator[UInt8[np.ndarray, "height width 3"]]:
+    show(steps - 1)  # the longest texts
+    figure.canvas.draw()
+    figure.set_layout_engine("none")  # everything has its place now
+    frame = np.empty(0, dtype=np.uint8)
+    for step in range(steps):
+        show(step)
+        figure.canvas.draw()
+        drawn = np.asarray(figure.canvas.buffer_rgba())[..., :3]  # pyright: ignore[reportAttributeAccessIssue]
+        height, width = (size - size % 2 for size in drawn.shape[:2])
+        frame = drawn[:height, :width].copy()
+        yield frame
+    for _ in range(held):
+        yield frame

@@ -1,0 +1,106 @@
+"""Diversity maps: where a team is diverse, a panel for each level on one colour scale (fig:nav_case_study)."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from matplotlib.axes import Axes
+from matplotlib.colors import Normalize
+from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
+from torch import Tensor
+
+from dico.tasks import Task, map_state
+from dico.tasks.scene import TEAM
+from dico.viz.fields import Extent, Field
+from dico.viz.scenes import Picture, array
+from dico.viz.style import MAP
+
+ARROWS = 9
+"""Arrows along each side of a map."""
+DOTS = 400
+"""Observations shown over a map, at most about so many."""
+
+
+def map_scale(fields: Sequence[Field]) -> Normalize:
+    """One colour scale for several maps, from 0; the highest thousandth of the values is cut off."""
+    highest = max(
+        float(torch.quantile(each.snd.flatten()[:: max(1, each.snd.numel() >> 20)], 0.999)) for each in fields
+    )
+    return Normalize(0.0, highest if highest > 1e-6 else 1.0)
+
+
+def colour_bar(figure: Figure, image: AxesImage, axes: Sequence[Axes], label: str) -> None:
+    """The colours' meaning, to the right of all panels."""
+    bar = figure.colorbar(image, ax=list(axes), shrink=0.85, aspect=22, pad=0.02)
+    bar.set_label(label)
+    bar.outline.set_visible(False)  # pyright: ignore[reportCallIssue]
+
+
+def plot_field(axes: Axes, field: Field, scale: Normalize) -> AxesImage:
+    """SND at every place, as colours."""
+    return axes.imshow(
+        array(field.snd), extent=field.extent, origin="lower", cmap=MAP, norm=scale, interpolation="bilinear", zorder=0
+    )
+
+
+def plot_arrows(axes: Axes, actions: Float[Tensor, "rows columns n 2"], field: Field) -> None:
+    """What each agent would do at places of the map, each in the agent's colour."""
+    rows, columns, agents, _ = actions.shape
+    up, across = (np.linspace(0, size - 1, min(ARROWS, size) + 2).round().astype(int)[1:-1] for size in (rows, columns))
+    chosen = array(actions)[np.ix_(up, across)]
+    x, y = np.meshgrid(array(field.x)[across], array(field.y)[up])
+    longest = max(float(np.linalg.norm(chosen, axis=-1).max()), 1e-9)
+    spacing = (field.extent[1] - field.extent[0]) / (len(across) + 1)
+    for agent in range(agents):
+        axes.quiver(x, y, chosen[..., agent, 0], chosen[..., agent, 1], color=TEAM[agent % len(TEAM)], angles="xy",
+                    scale_units="xy", scale=longest / (0.85 * spacing), width=0.007, headwidth=3.6, headlength=4,
+                    edgecolor="white", linewidth=0.35, zorder=3.5)  # fmt: skip
+
+
+def plot_map(
+    axes: Axes, field: Field, scale: Normalize, task: Task, state: Any, actions: Tensor | None = None
+) -> AxesImage:
+    """A field with the scene of one state on top, and arrows of the ``actions`` where given."""
+    image = plot_field(axes, field, scale)
+    scene = task.scene(map_state(lambda tensor: tensor[None], state))  # one state as a time of one step
+    Picture(axes, scene, over_map=True, extent=field.extent).show(0)
+    if actions is not None:
+        plot_arrows(axes, actions, field)
+    return image
+
+
+def plot_slice(
+    axes: Axes, field: Field, scale: Normalize, coordinates: tuple[int, int], seen: Float[Tensor, "rows o"]
+) -> AxesImage:
+    """A field over two observed numbers, with those that were seen in a recorded rollout."""
+    image = plot_field(axes, field, scale)
+    image.set_interpolation("nearest")
+    axes.set_aspect("auto")
+    i, j = coordinates
+    some = array(seen[:: max(1, len(seen) // DOTS)])
+    axes.plot(some[:, i], some[:, j], ".", markersize=2, markeredgewidth=0, color="white", alpha=0.7, zorder=2)
+    axes.set_xlim(*field.extent[:2])
+    axes.set_ylim(*field.extent[2:])
+    axes.set_xlabel(f"observation {i}")
+    axes.set_ylabel(f"observation {j}")
+    axes.grid(False)
+    return image
+
+
+def extent_of(seen: Float[Tensor, "rows o"], coordinates: tuple[int, int]) -> Extent:
+    """What two observed numbers ranged over, with a little room; the outermost hundredth is left out."""
+    ends = []
+    for k in coordinates:
+        low, high = torch.quantile(seen[:, k], torch.tensor([0.01, 0.99], dtype=seen.dtype)).tolist()
+        room = 0.1 * (high - low) or 0.5
+        ends += [low - room, high + room]
+    return ends[0], ends[1], ends[2], ends[3]
+
+
+def middle_of(seen: Float[Tensor, "rows o"]) -> Float[Tensor, " o"]:
+    """The observation nearest to the mean of all, each number in units of its spread: one that really occurred."""
+    standard = (seen - seen.mean(0)) / seen.std(0).clamp_min(1e-6)
+    return seen[standard.square().sum(1).argmin()]

@@ -1,0 +1,150 @@
+"""Drawing a task's scenes: what stands where, and the trails that lead there."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+from matplotlib import patheffects
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.colors import to_rgba
+from matplotlib.image import AxesImage
+from matplotlib.patches import Circle as Disc
+from matplotlib.patches import Rectangle
+from torch import Tensor
+
+from dico.tasks.scene import BLACK, GREEN, RED, Box, Circle, Scene
+from dico.viz.fields import Extent
+from dico.viz.style import FAINT
+
+TRAIL = 60
+"""Steps after which a trail has faded away."""
+MOVES = 1e-3
+"""Whatever moves farther than this within an episode leaves a trail."""
+HALO = [patheffects.withStroke(linewidth=3.2, foreground="white")]
+COLOURS = {BLACK: "black", GREEN: "green", RED: "red"}
+PAPER, VALUE = "#ffffff", "#c9dcea"
+"""A cell with nothing left in it, and one that is full."""
+
+
+@dataclass
+class Picture:
+    """A scene over time in one axes; :meth:`show` moves everything to another time.
+
+    The scene's batch is time: ``(steps,)``.
+    """
+
+    axes: Axes
+    scene: Scene
+    over_map: bool = False
+    """Whether diversity is painted underneath: then of the scene's own cells only the empty ones show."""
+    extent: Extent | None = None
+    """What to show, if not the scene's own extent."""
+    _moving: list[tuple[Any, Artist]] = field(init=False, default_factory=list)
+    _trails: list[tuple[Float[np.ndarray, "steps 2"], str, LineCollection]] = field(init=False, default_factory=list)
+    _cells: AxesImage | None = field(init=False, default=None)
+
+    def __post_init__(self):
+        frame_axes(self.axes, self.extent or self.scene.extent)
+        if self.scene.field is not None:
+            self._cells = self.axes.imshow(
+                self._paint(0), extent=self.scene.extent, origin="lower", interpolation="nearest", zorder=0.5
+            )
+        for line in self.scene.lines:
+            link = line.role == "link"
+            style = {"linestyle": (0, (2, 2)), "linewidth": 0.9} if link else {"linewidth": 2}
+            (drawn,) = self.axes.plot([], [], color=line.colour, zorder=1, **style)
+            self._moving.append((line, drawn))
+        for box in self.scene.boxes:
+            self._moving.append((box, self.axes.add_patch(self._rectangle(box))))
+        for circle in self.scene.circles:
+            path = array(circle.centre)
+            if np.ptp(path, axis=0).max() > MOVES:
+                trail = LineCollection([], zorder=3, linewidths=2, capstyle="butt")
+                self._trails.append((path, circle.colour, self.axes.add_collection(trail)))
+            self._moving.append((circle, self.axes.add_patch(self._disc(circle))))
+
+    def show(self, step: int) -> None:
+        """Move everything to where it was at a step."""
+        if self._cells is not None:
+            self._cells.set_data(self._paint(step))
+        for path, colour, trail in self._trails:
+            points = path[max(0, step - TRAIL) : step + 1]
+            age = np.arange(len(points) - 1, 0, -1) / TRAIL
+            trail.set_segments(list(np.stack([points[:-1], points[1:]], 1)))
+            trail.set_color([to_rgba(colour, 0.75 * (1 - old)) for old in age])
+        for shape, artist in self._moving:
+            self._move(shape, artist, step)
+
+    def _move(self, shape: Any, artist: Any, step: int) -> None:
+        if isinstance(shape, Circle):
+            artist.set_center(array(shape.centre)[step])
+            if shape.visible is not None:
+                self._mark_gone(artist, shape, bool(shape.visible[step]))
+        elif isinstance(shape, Box):
+            centre = array(shape.centre)[step]
+            artist.set_xy(centre - np.array([shape.length, shape.width]) / 2)
+            artist.set_angle(0.0 if shape.angle is None else float(np.degrees(float(shape.angle[step]))))
+        else:
+            artist.set_data(*np.stack([array(shape.start)[step], array(shape.end)[step]], 1))
+
+    def _mark_gone(self, artist: Any, circle: Circle, there: bool) -> None:
+        """What is gone, such as food that was eaten, leaves a faint ring."""
+        artist.set_facecolor(circle.colour if there and circle.filled else "none")
+        artist.set_edgecolor("white" if there else circle.colour)
+        artist.set_linestyle("-" if there else (0, (1.5, 1.5)))
+
+    def _disc(self, circle: Circle) -> Disc:
+        if circle.filled:
+            return Disc((0, 0), circle.radius, facecolor=circle.colour, edgecolor="white", linewidth=0.9, zorder=5)
+        return Disc((0, 0), circle.radius, facecolor="none", edgecolor=circle.colour, linewidth=1.8, zorder=4,
+                    path_effects=HALO)  # fmt: skip
+
+    def _rectangle(self, box: Box) -> Rectangle:
+        border = box.role == "bounds"
+        return Rectangle((0, 0), box.length, box.width, rotation_point="center", zorder=2 if not border else 1.5,
+                         facecolor=box.colour if box.filled else "none", edgecolor=FAINT if border else box.colour,
+                         linewidth=0.8 if border else 2)  # fmt: skip
+
+    def _paint(self, step: int) -> Float[np.ndarray, "rows columns 4"]:
+        """The scene's cells: from empty to full, or over a map a veil on the empty ones."""
+        assert self.scene.field is not None
+        left = array(self.scene.field[step])[..., None]
+        if self.over_map:
+            return np.where(left > 0, 0.0, np.array([1.0, 1.0, 1.0, 0.45]))
+        return np.array(to_rgba(PAPER)) * (1 - left) + np.array(to_rgba(VALUE)) * left
+
+
+def legend(scene: Scene, *, over_map: bool = False) -> list[str]:
+    """What the shapes of a scene are, in words."""
+    discs = {circle.role: circle.colour for circle in scene.circles if circle.filled}
+    rings = dict.fromkeys(circle.role for circle in scene.circles if not circle.filled)
+    told = [f"{COLOURS.get(colour, 'coloured')}: {role}" for role, colour in discs.items()] if len(discs) > 1 else []
+    told = told or [f"discs: {role}s" for role in discs]
+    told += [f"rings: {role}s" for role in rings]
+    told += [f"{box.role}: {COLOURS.get(box.colour, 'box')}" for box in scene.boxes if box.role != "bounds"]
+    if any(circle.visible is not None for circle in scene.circles):
+        told.append("dotted: eaten")
+    if scene.field is not None:
+        told.append("pale: visited cells" if over_map else "white: visited cells")
+    return told
+
+
+def frame_axes(axes: Axes, extent: Extent) -> None:
+    """A square view without ticks."""
+    axes.set_aspect("equal")
+    axes.set_xlim(extent[0], extent[1])
+    axes.set_ylim(extent[2], extent[3])
+    axes.set_xticks([])
+    axes.set_yticks([])
+    axes.grid(False)
+    for spine in axes.spines.values():
+        spine.set_visible(True)
+        spine.set_color("#c4c4c4")
+
+
+def array(tensor: Tensor) -> np.ndarray:
+    """A tensor's numbers for drawing."""
+    return tensor.detach().cpu().numpy()

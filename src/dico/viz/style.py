@@ -1,0 +1,163 @@
+"""How figures look, what they say of themselves, and how they are written: headless, whole or not at all."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dico._checks import check_choice
+from dico.analysis import STATISTICS, bounds_of, controlled_group, controlled_metric, frames, levels
+from dico.runs import Run, RunError
+
+try:
+    from matplotlib import rc_context
+    from matplotlib.axes import Axes
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+    from matplotlib.text import Text
+except ModuleNotFoundError as missing:
+    raise ImportError(f'figures need {missing.name}: pip install "dico-marl[viz]"') from None
+
+FORMATS = ("png", "svg", "pdf")
+INK, FAINT = "#262626", "#6b6b6b"
+"""Of what is to be read, and of what stands back."""
+MAP = "viridis"
+"""The colours of diversity over positions, dark where agents agree."""
+PANEL = 2.0
+"""Side of one panel of a map or a trajectory, in inches."""
+COLUMNS = 4
+"""Panels in a row, at most."""
+STYLE: dict[str, Any] = {
+    "figure.dpi": 100, "savefig.dpi": 200, "font.size": 9, "font.family": "DejaVu Sans",
+    "axes.titlesize": 9, "axes.labelsize": 9, "axes.labelcolor": INK, "axes.edgecolor": FAINT, "axes.titlecolor": INK,
+    "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "axes.axisbelow": True,
+    "grid.color": "#e6e6e6", "grid.linewidth": 0.7, "xtick.color": FAINT, "ytick.color": FAINT,
+    "xtick.labelcolor": INK, "ytick.labelcolor": INK, "xtick.labelsize": 8, "ytick.labelsize": 8,
+    "legend.frameon": False, "legend.fontsize": 8, "legend.title_fontsize": 8, "lines.linewidth": 1.7,
+    "figure.constrained_layout.use": True, "figure.constrained_layout.h_pad": 0.06,
+    "figure.constrained_layout.w_pad": 0.09,
+    "svg.hashsalt": "dico", "svg.fonttype": "none", "pdf.fonttype": 42,
+}  # fmt: skip
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """Draw within: nothing of the style stays behind."""
+    with rc_context(STYLE):
+        yield
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """A figure of its own, in inches, that no window or other figure knows of."""
+    figure = Figure(figsize=(width, height))
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def panels(rows: int, columns: int, *, legend: float = 0.0, label: float = 0.3) -> tuple[Figure, np.ndarray]:
+    """Square panels, and the axes as (rows, columns).
+
+    ``legend`` is the room to their right and ``label`` the room that each row needs besides, in inches.
+    """
+    figure = new_figure(max(columns * (PANEL + 0.1) + legend, 4.2), rows * (PANEL + label) + 0.3)
+    return figure, figure.subplots(rows, columns, squeeze=False)
+
+
+def level_panels(count: int, *, legend: float = 0.9, label: float = 0.3) -> tuple[Figure, list[Axes]]:
+    """A panel for each of as many levels, in rows of up to four."""
+    columns = min(count, COLUMNS)
+    figure, axes = panels(-(-count // columns), columns, legend=legend, label=label)
+    for spare in axes.flat[count:]:
+        spare.set_visible(False)
+    return figure, list(axes.flat[:count])
+
+
+def caption(figure: Figure, text: str) -> Text:
+    """What is shown, under the whole figure."""
+    return figure.supxlabel(text, x=0.01, ha="left", fontsize=7.5, color=FAINT)
+
+
+def save(figure: Figure, path: Path, formats: Sequence[str] = ("png", "svg")) -> list[Path]:
+    """Write a figure as ``path`` with each ending, each file whole or not at all."""
+    written = []
+    for ending in formats:
+        check_choice("format", ending, FORMATS)
+        target = path.with_name(f"{path.name}.{ending}")
+        with whole(target) as scratch, styled():
+            dated = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}[ending]
+            figure.savefig(scratch, format=ending, metadata=dated)
+        written.append(target)
+    return written
+
+
+@contextmanager
+def whole(target: Path) -> Iterator[Path]:
+    """A scratch file of the same ending that becomes ``target`` if all goes well, and is gone otherwise."""
+    scratch = target.with_name(f".part-{target.name}")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        yield scratch
+        scratch.replace(target)
+    except OSError as error:
+        raise RunError(f"{target} cannot be written ({error}): choose another place") from error
+    finally:
+        scratch.unlink(missing_ok=True)
+
+
+def metric_name(run: Run) -> str:
+    """The controlled metric as figures write it: SND, HSE, det root."""
+    name = controlled_metric(run)
+    return name.upper() if len(name) <= 3 else name.replace("_", " ")
+
+
+def level_label(level: str) -> str:
+    """A constraint as a legend writes it.
+
+    >>> [level_label(level) for level in ("0.3", ">=0.3", "<=0.5", "0.2..0.5", "free")]
+    ['0.3', '≥ 0.3', '≤ 0.5', '0.2 to 0.5', 'free']
+    """
+    if level == "free":
+        return level
+    low, high = bounds_of(level)
+    if low == high:
+        return f"{low:g}"
+    if high == np.inf:
+        return f"≥ {low:g}"
+    return f"≤ {high:g}" if low == 0 else f"{low:g} to {high:g}"
+
+
+def level_title(run: Run, level: str) -> str:
+    """A constraint as the title of a panel."""
+    return level if level == "free" else f"desired {metric_name(run)} {level_label(level)}"
+
+
+def what(run: Run) -> str:
+    """Task, with its options, group and algorithm."""
+    task = ", ".join([run.config["task"], *run.config.get("task_options", ())])
+    group = f", group {controlled_group(run)}" if len(run.groups) > 1 else ""
+    return f"{task}{group}, {run.config['algorithm'].upper()}"
+
+
+def over_seeds(run: Run, stat: str) -> str:
+    """How many seeds each level has, and what is shown of them."""
+    check_choice("stat", stat, STATISTICS)
+    counts = {sum(member.constraint == level for member in run.members) for level in levels(run)}
+    least, most = min(counts), max(counts)
+    if most == 1:
+        return "one seed for each level, so no interval"
+    number = str(most) if least == most else f"{least} to {most}"
+    return f"{number} seeds, {STATISTICS[stat]}"
+
+
+def so_far(run: Run) -> str:
+    """How long it has trained."""
+    done, wanted = int(frames(run)[-1]), run.config.get("frames", 0)
+    return f"after {done:,} of {wanted:,} frames" if done < wanted else f"{done:,} frames"
+
+
+def in_thousands(run_frames: np.ndarray) -> tuple[np.ndarray, str]:
+    """Frames in a unit that keeps numbers short, and the axis's label."""
+    unit, name = (1e6, "millions") if run_frames[-1] >= 2e6 else (1e3, "thousands")
+    return run_frames / unit, f"frames of each member ({name})"

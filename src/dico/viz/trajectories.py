@@ -1,0 +1,34 @@
+"""Trajectory strips: an episode from left to right, a row for each level, all from the same start."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from dico.tasks.scene import Scene
+from dico.viz.scenes import Picture, array
+from dico.viz.style import INK
+
+FRAMES = 5
+"""Pictures in a strip."""
+
+
+def moments(lengths: Sequence[int], frames: int = FRAMES) -> list[int]:
+    """Steps to show, evenly spaced from the start to the end of the longest episode.
+
+    >>> moments([100, 31], 5)
+    [0, 25, 50, 75, 100]
+    """
+    return [round(step) for step in np.linspace(0, max(lengths), frames)]
+
+
+def plot_strip(row: Sequence[Axes], scene: Scene, steps: Sequence[int], label: str) -> None:
+    """One episode at the given steps, the scene's batch being time; after its end it stands still, and says so."""
+    length = len(array(scene.circles[0].centre)) - 1
+    for axes, step in zip(row, steps, strict=True):
+        Picture(axes, scene).show(min(step, length))
+        if step > length:
+            axes.text(0.5, 0.02, f"ended at step {length}", transform=axes.transAxes, ha="center", va="bottom",
+                      fontsize=7, color=INK, zorder=6,
+                      bbox={"facecolor": "white", "alpha": 0.75, "edgecolor": "none", "pad": 1})  # fmt: skip
+    row[0].set_ylabel(label)

@@ -1,0 +1,68 @@
+"""Writing moving pictures: mp4 or GIF, whole or not at all."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import UInt8
+
+from dico._checks import check_choice
+from dico.viz.style import whole
+
+try:
+    from imageio_ffmpeg import write_frames
+    from PIL import Image
+except ModuleNotFoundError as missing:
+    raise ImportError(f'videos need {missing.name}: pip install "dico-marl[viz]"') from None
+
+ENDINGS = (".mp4", ".gif")
+QUALITY = 8
+"""Of an mp4, from 0 to 10."""
+GIF_COLOURS = 200
+
+
+@dataclass(frozen=True)
+class Film:
+    """Pictures that are drawn when they are asked for, one after the other; all of one size, which is even."""
+
+    count: int
+    fps: int
+    frames: Iterable[UInt8[np.ndarray, "height width 3"]]
+
+
+def check_ending(path: Path) -> Path:
+    """The path, if it ends as a video does."""
+    check_choice("the video's ending", path.suffix, ENDINGS)
+    return path
+
+
+def write_video(film: Film, path: Path) -> Path:
+    """Draw all pictures into an mp4 or a GIF, by the path's ending."""
+    write = {".mp4": _write_mp4, ".gif": _write_gif}[check_ending(path).suffix]
+    with whole(path) as scratch:
+        write(film, scratch)
+    return path
+
+
+def _write_mp4(film: Film, path: Path) -> None:
+    frames = iter(film.frames)
+    first = next(frames)
+    writer = write_frames(path, (first.shape[1], first.shape[0]), fps=film.fps, quality=QUALITY, macro_block_size=2)
+    writer.send(None)
+    try:
+        writer.send(np.ascontiguousarray(first))
+        for frame in frames:
+            writer.send(np.ascontiguousarray(frame))
+    finally:
+        writer.close()
+
+
+def _write_gif(film: Film, path: Path) -> None:
+    """One palette for all pictures, from the first, middle and last: palettes of their own would flicker."""
+    pictures = [Image.fromarray(frame) for frame in film.frames]
+    sample = np.concatenate([np.asarray(pictures[k]) for k in (0, len(pictures) // 2, -1)])
+    palette = Image.fromarray(sample).quantize(GIF_COLOURS)
+    first, *others = (picture.quantize(palette=palette, dither=Image.Dither.NONE) for picture in pictures)
+    duration = round(1000 / film.fps)
+    first.save(path, format="GIF", save_all=True, append_images=others, duration=duration, loop=0, optimize=False)
