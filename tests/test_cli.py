@@ -100,9 +100,7 @@ def test_bound_and_tasks(capsys):
 
 
 BAD = {
-    (
-        "trian",
-    ): "command must be one of 'train', 'resume', 'eval', 'bound', 'tasks', got 'trian'; did you mean 'train'?",
+    ("trian",): "'eval', 'report', 'bound', 'tasks', got 'trian'; did you mean 'train'?",
     ("train", "navigaton"): "got 'navigaton'; did you mean 'navigation'?",
     ("train", "--algorithm", "ipo"): "did you mean 'ippo'?",
     ("train", "--preset", "quik"): "preset must be one of 'paper', 'quick', got 'quik'; did you mean 'quick'?",
@@ -130,6 +128,8 @@ BAD = {
     ("train", "--frobnicate"): "frobnicate",
     ("eval", "nowhere"): "nowhere is no run folder: it has no config.json",
     ("resume", "nowhere"): "nowhere is no run folder: it has no config.json",
+    ("report",): "runs must be at least one run folder, got none",
+    ("report", "nowhere"): "nowhere is no run folder: it has no config.json",
     ("bound", "--agents", "0", "--low", "-1", "--high", "1"): "n_agents must be a positive integer, got 0",
     ("bound", "--agents", "2", "--low", "1", "--high", "1"): "low must be below high",
 }

@@ -2,8 +2,9 @@
 
 import sys
 import warnings
+import webbrowser
 from argparse import ArgumentParser
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from dico.train.evaluate import evaluate
 from dico.train.loggers import TensorBoard, WandB
 from dico.train.progress import make_progress, summary
 from dico.train.session import ITERATIONS_BETWEEN_CHECKPOINTS, Interrupted, Observer, resume, train
+from dico.viz.report import write_report
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,6 +80,22 @@ class Eval:
 
 
 @dataclass(frozen=True)
+class Report:
+    """Write a page about a run, or about several to compare: curves, decision, maps, episodes, live networks."""
+
+    runs: Positional[tuple[Path, ...]]
+    """The run folders; all of one task. A run may still be training."""
+    out: Path | None = None
+    """The page; by default report.html in the run folder, or here if there are several."""
+    stat: str = "mean"
+    """Over seeds: mean (and standard deviation) or iqm (interquartile mean and 95 % bootstrap interval)."""
+    figures: bool = True
+    """Write the figures too, as PNG and SVG into the folder figures beside the page."""
+    open: bool = False
+    """Show the page in the browser."""
+
+
+@dataclass(frozen=True)
 class Bound:
     """The largest SND that a team can have in an action box."""
 
@@ -94,7 +112,7 @@ class Tasks:
     """List the tasks: agents, sizes of observations and actions, the paper's diversity levels."""
 
 
-COMMANDS = {"train": Train, "resume": Resume, "eval": Eval, "bound": Bound, "tasks": Tasks}
+COMMANDS = {"train": Train, "resume": Resume, "eval": Eval, "report": Report, "bound": Bound, "tasks": Tasks}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -151,6 +169,8 @@ def _run(command: object, console: Console) -> int:
                 load(command.run), episodes=command.episodes, seed=command.seed, deterministic=command.deterministic
             )
             console.print(summary(rows, f"{command.episodes} episodes of each member"))
+        case Report():
+            _report(command, console)
         case Bound():
             best = max_snd(command.agents, command.low, command.high)
             proof = "exact" if best.exact else f"at most {best.upper_bound:.6g}"
@@ -172,6 +192,30 @@ def _observers(command: Train | Resume, console: Console) -> list[Observer]:
     if command.wandb:
         observers.append(WandB())
     return observers
+
+
+def _report(command: Report, console: Console) -> None:
+    if not command.runs:
+        raise ValueError("runs must be at least one run folder, got none: dico report runs/NAME")
+    runs = [load(folder) for folder in command.runs]
+    draw = _import_figures() if command.figures else None
+    path = write_report(runs, command.out, stat=command.stat)
+    console.print(f"page in {path}", markup=False, highlight=False, soft_wrap=True)
+    if draw is not None:
+        folder = path.parent / "figures"
+        written = draw(runs, folder, stat=command.stat)
+        console.print(f"{len(written)} figures in {folder}", markup=False, highlight=False, soft_wrap=True)
+    if command.open:
+        webbrowser.open(path.resolve().as_uri())
+
+
+def _import_figures() -> Callable[..., list[Path]]:
+    """Only when they are wanted: the page needs no matplotlib."""
+    try:
+        from dico.viz.figures import write_figures
+    except ImportError as error:
+        raise ImportError(f"{error}; or write the page alone: dico report --no-figures") from None
+    return write_figures
 
 
 def _conclude(run: Run, console: Console) -> None:

@@ -1,14 +1,11 @@
 """The report: one HTML file with the curves, decision, maps, episodes and live networks of one or more runs."""
 
 import json
-import os
 import warnings
 from collections.abc import Iterator, Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import dico
 from dico import analysis
 from dico._checks import check_choice
 from dico.runs import Member, Run, RunError, load, plain
@@ -26,7 +23,11 @@ MAP_COLOURS = (
 """Viridis: perceptually even, and read by lightness alone."""
 
 
-def write_report(runs: Run | str | Path | Sequence[Run | str | Path], out: str | Path | None = None, *, stat: str = "mean") -> Path:
+Runs = Run | str | Path | Sequence[Run | str | Path]
+"""Run folders, opened or not."""
+
+
+def write_report(runs: Runs, out: str | Path | None = None, *, stat: str = "mean") -> Path:
     """Write the page of one run, or of several to compare, and return where it is.
 
     By default it is ``report.html`` in the run folder; of several runs, here. It is written whole or not at all.
@@ -42,7 +43,7 @@ def write_report(runs: Run | str | Path | Sequence[Run | str | Path], out: str |
         path.parent.mkdir(parents=True, exist_ok=True)
         scratch = path.with_name(f".{path.name}.part")
         scratch.write_text(text, "utf-8")
-        os.replace(scratch, path)
+        scratch.replace(path)
     except OSError as error:
         raise RunError(f"{path} cannot be written ({error}): choose another file") from error
     return path
@@ -67,7 +68,6 @@ def payload(runs: Sequence[Run], stat: str = "mean") -> dict[str, Any]:
     for text in said:
         warnings.warn(text, stacklevel=2)
     found = {
-        "dico": dico.__version__,
         "metric": metric,
         "facts": words.facts(runs),
         "statistic": words.statistic(runs, stat, metric),
@@ -76,12 +76,9 @@ def payload(runs: Sequence[Run], stat: str = "mean") -> dict[str, Any]:
         "scale": MAP_COLOURS,
         "notes": words.notes(list(zip(names, runs, strict=True)), said),
         "missing": _missing(shown),
-        "runs": [
-            {"name": name, **part, **each.values} for name, part, each in zip(names, parts, shown, strict=True)
-        ],
-        "footer": f"Written by dico {dico.__version__} on {datetime.now():%Y-%m-%d %H:%M}. {', '.join(words.facts(runs))}; "
-        f"{analysis.STATISTICS[stat]} over seeds.",
-    }  # fmt: skip
+        "runs": [{"name": name, **part, **each.values} for name, part, each in zip(names, parts, shown, strict=True)],
+        "footer": words.footer(runs, stat),
+    }
     _fill_with_networks(found, runs, shown)
     return found
 

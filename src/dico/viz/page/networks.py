@@ -1,6 +1,6 @@
 r"""DiCo's networks as text for the page: fixed-point weights, as few bits as keep what the networks say.
 
-A column of a weight matrix has a step of its own: :math:`w \approx \text{step} \cdot q` with q a whole number of b bits.
+A column of a weight matrix has a step of its own: :math:`w \approx \text{step} \cdot q`, q a whole number of b bits.
 """
 
 from collections.abc import Sequence
@@ -54,13 +54,27 @@ class Layer:
         }  # fmt: skip
 
 
-def is_encodable(policy: DiCo) -> bool:
-    """Whether the page can evaluate a policy: tanh MLPs in an action box, under a constraint that is a pair of bounds."""
-    shared, deviations = policy.shared, policy.deviations
-    if not (isinstance(shared, SharedMLP) and isinstance(deviations, AgentMLP)):
-        return False
+@dataclass(frozen=True)
+class Parts:
+    """What the page needs of a policy."""
+
+    shared: StackedMLP
+    deviations: StackedMLP
+    constraint: Constraint
+    low: Tensor
+    high: Tensor
+
+
+def parts_of(policy: DiCo) -> Parts | None:
+    """A policy's parts, if the page can evaluate it: tanh MLPs in an action box, under a pair of bounds."""
+    shared, deviations, constraint = policy.shared, policy.deviations, policy.constraint
+    low, high = policy.low, policy.high
+    if not (isinstance(shared, SharedMLP) and isinstance(deviations, AgentMLP) and isinstance(constraint, Constraint)):
+        return None
     known = all(isinstance(part, StackedLinear | nn.Tanh) for net in (shared, deviations) for part in net.mlp)
-    return known and isinstance(policy.constraint, Constraint) and policy.low is not None
+    if not known or low is None or high is None:
+        return None
+    return Parts(shared.mlp, deviations.mlp, constraint, low, high)
 
 
 @torch.no_grad()
@@ -72,21 +86,20 @@ def encode_policy(policy: DiCo, obs: Float[Tensor, "rows o"], most: float) -> di
     >>> encoded["agents"], encoded["kind"], [layer["inputs"] for layer in encoded["shared"]]
     (2, 'deterministic', [4, 8])
     """
-    shared, deviations, constraint = policy.shared, policy.deviations, policy.constraint
-    if policy.members or not is_encodable(policy):
-        raise ValueError(f"policy must be one member's, of tanh MLPs under a constraint, got {policy}")
-    assert isinstance(shared, SharedMLP) and isinstance(deviations, AgentMLP) and isinstance(constraint, Constraint)
-    assert policy.low is not None and policy.high is not None
-    networks = [_layers(shared.mlp), *(_layers(deviations.mlp, agent) for agent in range(policy.n_agents))]
+    parts = parts_of(policy)
+    if parts is None or policy.members:
+        raise ValueError(f"policy must be one member's, of tanh MLPs in an action box, got {policy}")
+    networks = [_layers(parts.shared), *(_layers(parts.deviations, agent) for agent in range(policy.n_agents))]
     greatest = (most / max(policy.snd_hat.item(), SMALLEST)) ** (1 / policy.metric.degree)
     scales = [1.0] + [max(policy.scale().item(), greatest)] * policy.n_agents
     bits = _fewest_bits(networks, obs.double().numpy(), scales)
-    first, *others = [[layer.encoded(bits) for layer in layers] for layers in networks]
+    shared, *deviations = [[layer.encoded(bits) for layer in layers] for layers in networks]
     return {
         "kind": next(name for name, kind in KINDS.items() if kind is policy.kind),
-        "agents": policy.n_agents, "actions": len(policy.low), "low": policy.low.tolist(), "high": policy.high.tolist(),
+        "agents": policy.n_agents, "actions": len(parts.low), "low": parts.low.tolist(), "high": parts.high.tolist(),
         "squash": policy.squash_shared, "degree": policy.metric.degree, "estimate": policy.snd_hat.item(),
-        "least": constraint.lo.item(), "most": plain(constraint.hi.item()), "shared": first, "deviations": others,
+        "least": parts.constraint.lo.item(), "most": plain(parts.constraint.hi.item()),
+        "shared": shared, "deviations": deviations,
     }  # fmt: skip
 
 

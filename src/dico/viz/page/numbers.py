@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from dico import analysis
 from dico.analysis import Band, LevelSummary
@@ -46,7 +46,7 @@ def maximum(run: Run) -> float | None:
     return max_snd(group["n_agents"], group["low"], group["high"]).value
 
 
-def thinned(count: int) -> Float[np.ndarray, " kept"]:
+def thinned(count: int) -> Int[np.ndarray, " kept"]:
     """Indices of at most ``POINTS`` of so many iterations.
 
     >>> thinned(3).tolist(), len(thinned(10_000)), thinned(10_000)[-1].item()

@@ -21,7 +21,7 @@ def encode_scene(scene: Scene) -> dict[str, Any]:
     >>> from dico.random import Random
     >>> from dico.tasks import make
     >>> task = make("navigation")
-    >>> encoded = encode_scene(task.scene(task.reset(1, Random(0))))
+    >>> encoded = encode_scene(task.scene(task.reset(1, Random(torch.tensor(0)))))
     >>> encoded["steps"], encoded["things"], [circle["role"] for circle in encoded["circles"]]
     (1, 8, ['goal', 'goal', 'agent', 'agent'])
     """
@@ -49,7 +49,8 @@ def encode_scene(scene: Scene) -> dict[str, Any]:
     lines = [{"colour": line.colour, "start": place(line.start), "end": place(line.end)} for line in scene.lines]
     stacked = torch.stack(places, -2)
     return {
-        "extent": scene.extent, "steps": len(stacked), "things": len(places), "places": quantised(stacked.double().numpy()),
+        "extent": scene.extent, "steps": len(stacked), "things": len(places),
+        "places": quantised(stacked.double().numpy()),
         "circles": circles, "boxes": boxes, "lines": lines, "field": _cells(scene.field),
     }  # fmt: skip
 

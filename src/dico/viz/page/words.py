@@ -1,6 +1,7 @@
 """The page's sentences about what was measured, and how."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 from dico import analysis
@@ -65,10 +66,12 @@ def metrics(metric: str) -> list[dict[str, Any]]:
     """The curves: what each is called, what it means, and the least value that its axis need show."""
     return [
         _metric("reward", "Reward per step", "Mean reward per step and agent of the collected batch."),
-        _metric("diversity", f"Measured {metric}", "Of the scaled policies, on the collected batch.", least=0, controlled=True),
-        _metric("tracking", "Tracking error", f"|measured − desired| / desired {metric}.", least=0, percent=True),
-        _metric("overflow", "Overflow", "How far mean actions lie outside the action box (squared distance).", least=0),
-    ]  # fmt: skip
+        _metric("diversity", f"Measured {metric}", "Of the scaled policies, on the collected batch.", least=0.0),
+        _metric("tracking", "Tracking error", f"Of the measured {metric}, relative to the desired one.", least=0.0),
+        _metric(
+            "overflow", "Overflow", "How far mean actions lie outside the action box (squared distance).", least=0.0
+        ),
+    ]
 
 
 def notes(runs: Sequence[tuple[str, Run]], caught: Sequence[str]) -> list[str]:
@@ -83,8 +86,14 @@ def notes(runs: Sequence[tuple[str, Run]], caught: Sequence[str]) -> list[str]:
     return found + [f"{text}." for text in dict.fromkeys(caught)]
 
 
-def _metric(key: str, title: str, about: str, *, least: float | None = None, **more: bool) -> dict[str, Any]:
-    return {"key": key, "title": title, "about": about, "least": least, "percent": False, "controlled": False, **more}
+def footer(runs: Sequence[Run], stat: str) -> str:
+    """What the page is, in one line."""
+    when = datetime.now().strftime("%Y-%m-%d %H:%M")
+    return f"Written by dico on {when}: {', '.join(facts(runs))}; {STATISTICS[stat]} over seeds."
+
+
+def _metric(key: str, title: str, about: str, least: float | None = None) -> dict[str, Any]:
+    return {"key": key, "title": title, "about": about, "least": least}
 
 
 def _count(numbers: Any) -> str:

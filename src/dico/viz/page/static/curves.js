@@ -37,7 +37,7 @@ function seriesOf(report, key) {
 function curvePanel(report, metric, series, selection) {
   const box = element("div", { class: "plot", tabindex: "0", role: "img", "aria-label": `${metric.title} against frames. ${metric.about}` });
   const tip = element("div", { class: "tip", hidden: true, role: "status" });
-  const show = metric.percent ? percent : number;
+  const show = metric.key === "tracking" ? percent : number;
   let shown = [];
   let frame = null;
   let cursor = null;
@@ -45,7 +45,7 @@ function curvePanel(report, metric, series, selection) {
   function draw() {
     shown = series.filter(({ run, level }) => selection.shows(run, level));
     const values = shown.flatMap((each) => extremes(each, selection.seeds));
-    const desired = metric.controlled ? report.levels.filter((level) => shown.some((each) => each.level === level.text)) : [];
+    const desired = metric.key === "diversity" ? report.levels.filter((level) => shown.some((each) => each.level === level.text)) : [];
     for (const { least, most } of desired) values.push(...[least, most].filter((bound) => bound !== null));
     let [low, high] = widened(Math.min(...values), Math.max(...values));
     if (metric.least !== null && low < metric.least) low = metric.least;

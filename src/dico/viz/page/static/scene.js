@@ -22,7 +22,7 @@ export class Episode {
     this.places = quantised(encoded.places); // (steps, things, 2)
     this.circles = encoded.circles.map((circle) => ({ ...circle, visible: circle.visible && bytes(circle.visible) }));
     this.boxes = encoded.boxes.map((box) => ({ ...box, angle: box.angle && floats(box.angle) }));
-    this.rewards = floats(encoded.rewards);
+    this.rewards = floats(encoded.rewards ?? "");
     this.cells = encoded.field && { ...encoded.field, first: bytes(encoded.field.first), changes: words(encoded.field.changes) };
   }
 
