@@ -9,6 +9,7 @@ from typing import Any
 from dico import analysis
 from dico._checks import check_choice
 from dico.runs import Member, Run, RunError, load, plain
+from dico.snapshot import snapshot
 from dico.viz.colours import level_colours
 from dico.viz.page import words
 from dico.viz.page.inline import page
@@ -62,6 +63,7 @@ def payload(runs: Sequence[Run], stat: str = "mean") -> dict[str, Any]:
     names = _names(runs)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
+        runs = [snapshot(run) for run in runs]
         parts = [numbers(run, stat) for run in runs]
         shown = [pictures(run, part["best"]) for run, part in zip(runs, parts, strict=True)]
     said = list(dict.fromkeys(str(warning.message) for warning in caught))

@@ -21,6 +21,7 @@ def numbers(run: Run, stat: str) -> dict[str, Any]:
     """Everything about a run that needs no network: summary, curves, configuration, machine."""
     levels = analysis.summary(run, stat)
     frames = analysis.frames(run)
+    finals = analysis.final(run, "reward")
     return {
         "folder": str(run.folder),
         "members": len(run.members),
@@ -29,7 +30,7 @@ def numbers(run: Run, stat: str) -> dict[str, Any]:
         "took": _duration(float(np.nansum(np.nanmean(run.metric("seconds").numpy(), 0)))),
         "best": analysis.best_level(run, stat),
         "maximum": maximum(run),
-        "summary": [_summary(run, level) for level in levels],
+        "summary": [_summary(level, finals[analysis.of_level(run, level.level)]) for level in levels],
         "frames": floats(frames[thinned(len(frames))]),
         "curves": _curves(run, stat),
         "config": dict(run.config),
@@ -85,8 +86,7 @@ def _curve(values: Float[np.ndarray, "seeds iterations"], stat: str) -> dict[str
     return {"centre": floats(band.centre), "low": low, "high": high, "seeds": [floats(seed) for seed in kept]}
 
 
-def _summary(run: Run, level: LevelSummary) -> dict[str, Any]:
-    finals = analysis.final(run, "reward")[analysis.of_level(run, level.level)]
+def _summary(level: LevelSummary, finals: Float[np.ndarray, " seeds"]) -> dict[str, Any]:
     return {
         "level": level.level,
         "seeds": level.seeds,

@@ -74,9 +74,10 @@ def network(run: Run, member: Member) -> dict[str, Any]:
 
 
 def _most_wanted(members: Sequence[Member], best: str | None) -> tuple[Member, ...]:
-    """The extremes and the best, then the others."""
-    first = [members[0], members[-1], *(member for member in members if member.constraint == best)]
-    return tuple(dict.fromkeys([*first, *members]))
+    """The extremes, with and without free, and the best; then the others."""
+    controlled = [member for member in members if member.constraint != "free"]
+    favourite = [member for member in members if member.constraint == best]
+    return tuple(dict.fromkeys([members[0], members[-1], *controlled[-1:], *favourite, *members]))
 
 
 def _episodes(cast: Cast) -> list[dict[str, Any]]:

@@ -79,9 +79,9 @@ def notes(runs: Sequence[tuple[str, Run]], caught: Sequence[str]) -> list[str]:
     found = []
     for name, run in runs:
         whose = f"{name}: " if len(runs) > 1 else ""
-        gone = [m for m in run.members if analysis.diverged(run)[m.index]]
-        if gone:
-            who = ", ".join(f"{m.constraint} (seed {m.seed})" for m in gone)
+        gone = analysis.diverged(run)
+        if gone.any():
+            who = ", ".join(f"{m.constraint} (seed {m.seed})" for m in run.members if gone[m.index])
             found.append(f"{whose}diverged and left out of all numbers: {who}.")
     return found + [f"{text}." for text in dict.fromkeys(caught)]
 
