@@ -17,6 +17,7 @@ from dico._checks import check_choice, check_positive
 from dico.bounds import max_snd
 from dico.experiments import preset
 from dico.runs import Run, RunError, load
+from dico.snapshot import snapshot
 from dico.tasks import TASKS
 from dico.train.config import Config
 from dico.train.evaluate import evaluate
@@ -197,7 +198,7 @@ def _observers(command: Train | Resume, console: Console) -> list[Observer]:
 def _report(command: Report, console: Console) -> None:
     if not command.runs:
         raise ValueError("runs must be at least one run folder, got none: dico report runs/NAME")
-    runs = [load(folder) for folder in command.runs]
+    runs = [snapshot(load(folder)) for folder in command.runs]
     draw = _import_figures() if command.figures else None
     path = write_report(runs, command.out, stat=command.stat)
     console.print(f"page in {path}", markup=False, highlight=False, soft_wrap=True)

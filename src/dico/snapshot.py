@@ -1,5 +1,6 @@
 """A run at one moment, for whoever looks at it more than once while it may still be training."""
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,8 @@ class Snapshot(Run):
     """The run itself, which still has the task and the checkpoints."""
     kept: tuple[dict[str, Any], ...]
     """Its lines, as they were."""
+    said: tuple[str, ...]
+    """Warnings that reading them gave, such as of a torn line."""
 
     def rows(self) -> list[dict[str, Any]]:
         """All lines of ``metrics.jsonl`` that there were."""
@@ -42,4 +45,10 @@ def snapshot(run: Run) -> Snapshot:
     """
     if isinstance(run, Snapshot):
         return run
-    return Snapshot(run.folder, run.config, run.groups, run.members, run.session, run, tuple(run.rows()))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        rows = tuple(run.rows())
+    said = tuple(dict.fromkeys(str(warning.message) for warning in caught))
+    for text in said:
+        warnings.warn(text, stacklevel=2)
+    return Snapshot(run.folder, run.config, run.groups, run.members, run.session, run, rows, said)

@@ -1,7 +1,6 @@
 """The report: one HTML file with the curves, decision, maps, episodes and live networks of one or more runs."""
 
 import json
-import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -61,14 +60,9 @@ def payload(runs: Sequence[Run], stat: str = "mean") -> dict[str, Any]:
     analysis.check_comparable(runs)
     metric = analysis.controlled_metric(runs[0]).upper()
     names = _names(runs)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        runs = [snapshot(run) for run in runs]
-        parts = [numbers(run, stat) for run in runs]
-        shown = [pictures(run, part["best"]) for run, part in zip(runs, parts, strict=True)]
-    said = list(dict.fromkeys(str(warning.message) for warning in caught))
-    for text in said:
-        warnings.warn(text, stacklevel=2)
+    moments = [snapshot(run) for run in runs]
+    parts = [numbers(run, stat) for run in moments]
+    shown = [pictures(run, part["best"]) for run, part in zip(moments, parts, strict=True)]
     found = {
         "metric": metric,
         "facts": words.facts(runs),
@@ -76,7 +70,7 @@ def payload(runs: Sequence[Run], stat: str = "mean") -> dict[str, Any]:
         "metrics": words.metrics(metric),
         "levels": _levels(runs),
         "scale": MAP_COLOURS,
-        "notes": words.notes(list(zip(names, runs, strict=True)), said),
+        "notes": words.notes(dict(zip(names, moments, strict=True))),
         "missing": _missing(shown),
         "runs": [{"name": name, **part, **each.values} for name, part, each in zip(names, parts, shown, strict=True)],
         "footer": words.footer(runs, stat),

@@ -1,12 +1,13 @@
 """The page's sentences about what was measured, and how."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from dico import analysis
 from dico.analysis import STATISTICS
 from dico.runs import Run
+from dico.snapshot import Snapshot
 
 BANDS = {
     "mean": ("Mean", "one standard deviation on either side", "mean ± standard deviation"),
@@ -74,16 +75,17 @@ def metrics(metric: str) -> list[dict[str, Any]]:
     ]
 
 
-def notes(runs: Sequence[tuple[str, Run]], caught: Sequence[str]) -> list[str]:
-    """What a reader should know before believing the numbers."""
+def notes(runs: Mapping[str, Snapshot]) -> list[str]:
+    """What a reader should know before believing the numbers of the runs, given by name."""
     found = []
-    for name, run in runs:
+    for name, run in runs.items():
         whose = f"{name}: " if len(runs) > 1 else ""
         gone = analysis.diverged(run)
         if gone.any():
             who = ", ".join(f"{m.constraint} (seed {m.seed})" for m in run.members if gone[m.index])
             found.append(f"{whose}diverged and left out of all numbers: {who}.")
-    return found + [f"{text}." for text in dict.fromkeys(caught)]
+        found += [f"{text}." for text in run.said]
+    return found
 
 
 def footer(runs: Sequence[Run], stat: str) -> str:

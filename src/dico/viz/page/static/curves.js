@@ -3,7 +3,7 @@
 import { axes, band, path } from "./axes.js";
 import { floats } from "./data.js";
 import { element, redraw, section, svg, tickBox } from "./dom.js";
-import { frames, levelLabel, number, percent, widened } from "./format.js";
+import { decimalsFor, frames, interval, levelLabel, number, percent, percentInterval, widened } from "./format.js";
 import { DASHES } from "./selection.js";
 
 const HEIGHT = 280;
@@ -77,9 +77,14 @@ function curvePanel(report, metric, series, selection) {
       if (!Number.isFinite(each.centre[index])) continue;
       frame.cursor.append(svg("circle", { cx: frame.toX(each.xs[index]), cy: frame.toY(each.centre[index]), r: 3.5, fill: each.colour }));
     }
-    tip.replaceChildren(element("strong", {}, `${frames(at)} frames`), element("table", {}, nearest.map(({ each, index }) =>
-      element("tr", {}, element("td", {}, element("span", { class: "swatch", style: `background:${each.colour}` }), each.name),
-        element("td", {}, show(each.centre[index])), element("td", { class: "muted" }, around(each, index, show))))));
+    const decimals = decimalsFor(nearest.map(({ each, index }) => each.centre[index]), 3);
+    const row = ({ each: { colour, name, centre, low, high }, index }) => {
+      const values = [centre[index], low?.[index], high?.[index]].map((value) => value ?? null);
+      const text = metric.key === "tracking" ? percentInterval(values) : interval(values, decimals);
+      return element("tr", {}, element("td", {}, element("span", { class: "swatch", style: `background:${colour}` }), name),
+        element("td", {}, text));
+    };
+    tip.replaceChildren(element("strong", {}, `${frames(at)} frames`), element("table", {}, nearest.map(row)));
     const right = x > box.clientWidth / 2;
     tip.style.left = right ? "" : `${x + 14}px`;
     tip.style.right = right ? `${box.clientWidth - x + 14}px` : "";
@@ -130,13 +135,6 @@ function extremes({ centre, low, high, seeds }, single) {
 
 function widenedX(low, high) {
   return low < high ? [low, high] : [low * 0.9, high * 1.1 + 1];
-}
-
-/** Around the centre, as the table has it. */
-function around({ low, high, centre }, index, show) {
-  if (!low || !Number.isFinite(low[index])) return "";
-  const symmetric = Math.abs(high[index] + low[index] - 2 * centre[index]) <= 1e-4 * Math.max(high[index] - low[index], 1e-9);
-  return symmetric ? `± ${show(high[index] - centre[index], 2)}` : `[${show(low[index])}, ${show(high[index])}]`;
 }
 
 function closest(xs, target) {

@@ -13,6 +13,7 @@ const AHEAD = 100; // steps of the path that is drawn
 const ARROW = 0.3; // length of a full action, in world units
 const STEP_MS = 100;
 const NUDGE = 0.05;
+const ARROWS = 11; // along each side of the map
 
 export function live(report) {
   const runs = report.runs.filter((run) => run.live?.networks.length);
@@ -36,7 +37,7 @@ class Bench {
     this.arrows = false;
     this.timer = null;
     this.map = new LiveMap(() => this.paint());
-    const hint = element("p", { class: "hint" }, "Discs: agents. Rings: their goals. White arrows: mean actions. Lines: where the agents go from here.");
+    const hint = element("p", { class: "hint" }, "Discs: agents. Rings: their goals. Black arrows: their mean actions. Lines: where the agents go from here.");
     this.node = element("div", { class: "bench" }, element("div", {}, this.stage, hint), this.panel());
     this.choose(this.opening());
     redraw(this.stage, () => this.draw());
@@ -178,7 +179,7 @@ class Bench {
       const [dx, dy] = actions[index];
       shapes.push(this.handle(`agent ${index + 1}`, agent.position, AGENT_RADIUS * scale, place,
         svg("circle", { r: AGENT_RADIUS * scale, class: "agent", fill: colours[index % colours.length] }),
-        arrow(dx * ARROW * scale, -dy * ARROW * scale, "action")));
+        arrow(dx * ARROW * scale, -dy * ARROW * scale, "arrow-edge"), arrow(dx * ARROW * scale, -dy * ARROW * scale, "action")));
     });
     this.overlay.replaceChildren(...shapes);
     if (focused) this.overlay.querySelector(`[data-handle="${focused}"]`)?.focus();
@@ -213,9 +214,11 @@ class Bench {
   gridArrows() {
     const { toX, toY } = this.view;
     const length = this.view.width / 26;
-    return this.map.arrows(11, this.desired).map(({ x, y, agent, action }) => {
+    return this.map.arrows(ARROWS).map(({ x, y, agent, action: [dx, dy] }) => {
       const colour = this.setting.colours[agent % this.setting.colours.length];
-      return svg("g", { transform: `translate(${toX(x)} ${toY(y)})`, stroke: colour, fill: colour }, arrow(action[0] * length, -action[1] * length, "small-arrow"));
+      const there = [dx * length, -dy * length];
+      return svg("g", { transform: `translate(${toX(x)} ${toY(y)})` }, arrow(...there, "arrow-edge"),
+        svg("g", { stroke: colour, fill: colour }, arrow(...there, "small-arrow")));
     });
   }
 

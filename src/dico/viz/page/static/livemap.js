@@ -19,8 +19,8 @@ export class LiveMap {
     const cost = multiplications(policy);
     Object.assign(this, { policy, goals, extent, desired, task: this.task + 1 });
     const [coarse, fine] = [side(COARSE_COST / cost, 9, 41), side(FINE_COST / cost, 29, 61)];
-    this.points = grid(extent, coarse);
-    this.terms = policy.terms(observe(this.points, goals), this.points.length);
+    const points = grid(extent, coarse);
+    this.terms = policy.terms(observe(points, goals), points.length);
     this.show(coarse);
     if (settled && fine > coarse) this.refine(fine, this.task);
   }
@@ -39,7 +39,6 @@ export class LiveMap {
         row += 1;
       }
       if (row < size) return void setTimeout(slice);
-      this.points = points;
       this.terms = { rows: points.length, homogeneous: joined(parts, "homogeneous"), deviation: joined(parts, "deviation") };
       this.show(size);
     };
@@ -55,25 +54,20 @@ export class LiveMap {
   show(size) {
     this.size = size;
     const { agents, width } = this.policy;
-    this.params = this.policy.scaled(this.terms, this.desired);
-    const values = sndAt(this.params, this.terms.rows, agents, width);
+    const values = sndAt(this.policy.scaled(this.terms, this.desired), this.terms.rows, agents, width);
     const mean = values.reduce((total, value) => total + value, 0) / values.length;
     this.field = { values, mean, rows: size, columns: size };
     this.ready();
   }
 
-  /** What each agent would do at about `count` by `count` places. */
+  /** What each agent would do at the middles of `count` by `count` cells. */
   arrows(count) {
-    const { agents, width } = this.policy;
-    const stride = this.size / count;
-    const rows = Array.from({ length: count }, (_, k) => Math.floor((k + 0.5) * stride));
-    return rows.flatMap((row) => rows.flatMap((column) => {
-      const at = row * this.size + column;
-      const [x, y] = this.points[at];
-      return Array.from({ length: agents }, (_, agent) => {
-        const first = (at * agents + agent) * width;
-        return { x, y, agent, action: this.policy.inBox(this.params.subarray(first, first + width)) };
-      });
+    const { policy, goals, extent, desired } = this;
+    const points = grid(extent, count);
+    const params = policy.everyone(observe(points, goals), points.length, desired);
+    return points.flatMap(([x, y], row) => Array.from({ length: policy.agents }, (_, agent) => {
+      const first = (row * policy.agents + agent) * policy.width;
+      return { x, y, agent, action: policy.inBox(params.subarray(first, first + policy.width)) };
     }));
   }
 }

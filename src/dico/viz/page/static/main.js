@@ -23,21 +23,10 @@ document.getElementById("contents").append(...parts.map((part) =>
   element("a", { href: `#${part.id}` }, part.querySelector("h2").textContent)));
 document.getElementById("footer").textContent = report.footer;
 
-/** For whoever wants the numbers: the networks of this page, from the console. */
+/** For whoever wants the numbers, from the console: the data, and the networks by their level. */
 window.dico = {
   report,
-  /** Every agent's output at each row of observations, as `DiCo.everyone` gives it. */
-  everyone(level, rows, desired, run = 0) {
-    const policy = policyOf(level, run);
-    return Array.from(policy.everyone(Float64Array.from(rows.flat()), rows.length, desired ?? policy.trained));
-  },
-  /** SND at each row of observations. */
-  sndAt(level, rows, desired, run = 0) {
-    const policy = policyOf(level, run);
-    return Array.from(sndAt(Float64Array.from(this.everyone(level, rows, desired, run)), rows.length, policy.agents, policy.width));
-  },
+  Policy,
+  sndAt,
+  policy: (level, run = 0) => new Policy(report.runs[run].live.networks.find((network) => network.level === level)),
 };
-
-function policyOf(level, run) {
-  return new Policy(report.runs[run].live.networks.find((network) => network.level === level));
-}

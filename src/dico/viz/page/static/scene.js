@@ -85,7 +85,7 @@ export class Episode {
   }
 
   drawTrail(context, view, { colour, place }, step) {
-    context.lineCap = "round";
+    context.lineCap = "butt"; // round ends would overlap, and show as dots
     for (let k = Math.max(1, step - TRAIL + 1); k <= step; k++) {
       const [from, to] = [this.at(k - 1, place), this.at(k, place)];
       context.beginPath();
