@@ -21,7 +21,7 @@ STREAM = 1000
 class Episodes:
     """What all members experienced: ``(members, steps, episodes, ...)``."""
 
-    obs: tuple[Float[Tensor, "members steps episodes n o"], ...]
+    obs: tuple[Float[Tensor, "members steps episodes _ _"], ...]
     """Of each group."""
     reward: Float[Tensor, "members steps episodes agents"]
     running: Bool[Tensor, "members steps episodes"]

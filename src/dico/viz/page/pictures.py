@@ -36,6 +36,7 @@ class Pictures:
     """Members whose networks the page can hold, the most wanted first."""
 
 
+@torch.no_grad()
 def pictures(run: Run, best: str | None) -> Pictures:
     """Episodes and maps of the first seed of each level; they need a checkpoint."""
     try:

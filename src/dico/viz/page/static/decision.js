@@ -61,7 +61,7 @@ function drawWall({ plot, picture, toX, top, bottom, right }, wall) {
     `largest in the action box: ${number(wall)}`));
 }
 
-function drawPoint({ plot, picture, toX, toY, right }, point, report, tip, box, named) {
+function drawPoint({ plot, picture, toX, toY, left, right }, point, report, tip, box, named) {
   const x = toX(point.x);
   const y = toY(point.reward[0]);
   const group = svg("g", { class: "mark", "data-level": point.level, "data-run": point.run });
@@ -74,8 +74,7 @@ function drawPoint({ plot, picture, toX, toY, right }, point, report, tip, box, 
   }
   group.append(shape(point, x, y));
   const top = Math.min(...[...point.reward, ...point.seeds].filter((value) => Number.isFinite(value ?? NaN)).map(toY));
-  if (named) group.append(svg("text", { x: Math.min(x, right - 34), y: Math.min(top, y - 6) - 9, class: point.best ? "level best" : "level", "text-anchor": "middle" },
-    point.best && report.runs.length === 1 ? `${levelLabel(point.level)} · best` : levelLabel(point.level)));
+  if (named) group.append(nameOf(point, report.runs.length === 1, { x, y: Math.min(top, y - 6) - 9, left, right }));
   const target = svg("circle", { cx: x, cy: y, r: 16, class: "target", tabindex: "0" });
   const show = () => {
     tip.hidden = false;
@@ -90,6 +89,14 @@ function drawPoint({ plot, picture, toX, toY, right }, point, report, tip, box, 
   for (const name of ["pointerleave", "blur"]) target.addEventListener(name, () => (tip.hidden = true));
   plot.append(group);
   picture.append(target);
+}
+
+/** The level's name over its mark, kept within the plot. */
+function nameOf({ level, best }, alone, { x, y, left, right }) {
+  const text = best && alone ? `${levelLabel(level)} · best` : levelLabel(level);
+  const half = 4.2 * text.length;
+  const middle = Math.min(Math.max(x, left + half), right - half);
+  return svg("text", { x: middle, y, class: best ? "level best" : "level", "text-anchor": "middle" }, text);
 }
 
 /** Of each level the highest point: it bears the level's name. */
