@@ -171,12 +171,12 @@ def live_level(page, level):
 
 
 def place_of(page, handle):
-    text = page.locator(f"[data-handle='{handle}']").get_attribute("aria-valuetext").replace("−", "-")
+    text = page.locator(f"[data-handle='{handle}']").get_attribute("aria-valuetext").replace("\N{MINUS SIGN}", "-")
     return [float(number) for number in re.findall(r"-?[\d.]+", text)]
 
 
 def reading(page, name):
-    return float(page.locator(f"[data-reading='{name}'] strong").inner_text().replace("−", "-"))
+    return float(page.locator(f"[data-reading='{name}'] strong").inner_text().replace("\N{MINUS SIGN}", "-"))
 
 
 def drag(page, handle, dx, dy):
@@ -351,8 +351,9 @@ def test_no_labels_overlap_in_the_charts(opened, path):
     overlaps = page.evaluate("""() => [...document.querySelectorAll("svg.chart")].flatMap((chart) => {
         const texts = [...chart.querySelectorAll("text")].map((node) => [node.textContent, node.getBoundingClientRect()]);
         const apart = (a, b) => a.right <= b.left || b.right <= a.left || a.bottom <= b.top || b.bottom <= a.top;
-        return texts.flatMap(([one, a], i) => texts.slice(i + 1).filter(([, b]) => !apart(a, b)).map(([other]) => [one, other]));
-    })""")
+        const over = ([one, a], i) => texts.slice(i + 1).filter(([, b]) => !apart(a, b)).map(([other]) => [one, other]);
+        return texts.flatMap(over);
+    })""")  # noqa: E501
     assert overlaps == []
 
 

@@ -22,14 +22,14 @@ def facts(runs: Sequence[Run]) -> list[str]:
     algorithms = dict.fromkeys(str(each.config.get("algorithm", "unknown algorithm")).upper() for each in runs)
     options = run.config.get("task_options") or ()
     agents = [(group["n_agents"], group["name"]) for group in run.groups]
-    team = f"{agents[0][0]} agents" if len(agents) == 1 else " and ".join(f"{n} {name}" for n, name in agents)
+    team = _plural(agents[0][0], "agent") if len(agents) == 1 else " and ".join(f"{n} {name}" for n, name in agents)
     controlled = f"diversity of {analysis.controlled_group(run)} controlled"
     return [
         " ".join([str(run.config["task"]), *options]),
         " and ".join(algorithms),
         team,
         *([controlled] if len(agents) > 1 else []),
-        f"{_count(len(analysis.levels(each)) for each in runs)} levels",
+        _plural(_count(len(analysis.levels(each)) for each in runs), "level"),
         seeds(runs),
     ]
 
@@ -41,8 +41,7 @@ def seeds(runs: Sequence[Run]) -> str:
     'no seeds'
     """
     per_level = [sum(m.constraint == level for m in run.members) for run in runs for level in analysis.levels(run)]
-    text = _count(per_level)
-    return f"{text} seed" if text == "1" else f"{text} seeds"
+    return _plural(_count(per_level), "seed")
 
 
 def statistic(runs: Sequence[Run], stat: str, metric: str) -> dict[str, str]:
@@ -70,7 +69,7 @@ def metrics(metric: str) -> list[dict[str, Any]]:
         _metric("diversity", f"Measured {metric}", "Of the scaled policies, on the collected batch.", least=0.0),
         _metric("tracking", "Tracking error", f"Of the measured {metric}, relative to the desired one.", least=0.0),
         _metric(
-            "overflow", "Overflow", "How far mean actions lie outside the action box (squared distance).", least=0.0
+            "overflow", "Overflow", "How far the farthest mean action lies outside the action box.", least=0.0
         ),
     ]
 
@@ -96,6 +95,10 @@ def footer(runs: Sequence[Run], stat: str) -> str:
 
 def _metric(key: str, title: str, about: str, least: float | None = None) -> dict[str, Any]:
     return {"key": key, "title": title, "about": about, "least": least}
+
+
+def _plural(count: Any, thing: str) -> str:
+    return f"{count} {thing}" if str(count) == "1" else f"{count} {thing}s"
 
 
 def _count(numbers: Any) -> str:

@@ -6,6 +6,7 @@ import { interval, levelLabel, number, widened } from "./format.js";
 import { DASHES } from "./selection.js";
 
 const HEIGHT = 340;
+const LINE = 17; // between the names of two levels
 
 export function decision(report, selection) {
   const points = report.runs.flatMap((run, index) => run.summary.map((row) => pointOf(report, run, index, row)));
@@ -18,8 +19,9 @@ export function decision(report, selection) {
   selection.addEventListener("change", draw);
   redraw(box, draw);
   const best = report.runs.map(({ name, best: level }) => level && (report.runs.length > 1 ? `${name}: ${levelLabel(level)}` : levelLabel(level))).filter(Boolean);
+  const bound = wall ? `More than ${number(wall)} does not fit the action box. ` : "";
   return section("decision", "Which diversity is best?",
-    `${report.statistic.final} Levels without one desired value (free, bounds) stand where they landed, as open marks. ${best.length ? `Best: ${best.join("; ")}.` : ""}`,
+    `${report.statistic.final} Levels without one desired value (free, bounds) stand where they landed, as open marks. ${bound}${best.length ? `Best: ${best.join("; ")}.` : ""}`,
     element("figure", { class: "panel" }, box));
 }
 
@@ -48,7 +50,8 @@ function chart(report, points, all, wall, box, tip) {
     frame.plot.append(svg("polyline", { points: corners, class: "thread", "stroke-dasharray": DASHES[run % DASHES.length] }));
   });
   const named = topmost(points);
-  for (const point of points) drawPoint(frame, point, report, tip, box, named.has(point));
+  for (const point of points) drawPoint(frame, point, report, tip, box);
+  drawNames(frame, named, report.runs.length === 1);
   return frame.picture;
 }
 
@@ -61,7 +64,7 @@ function drawWall({ plot, picture, toX, top, bottom, right }, wall) {
     `largest in the action box: ${number(wall)}`));
 }
 
-function drawPoint({ plot, picture, toX, toY, left, right }, point, report, tip, box, named) {
+function drawPoint({ plot, picture, toX, toY }, point, report, tip, box) {
   const x = toX(point.x);
   const y = toY(point.reward[0]);
   const group = svg("g", { class: "mark", "data-level": point.level, "data-run": point.run });
@@ -73,8 +76,6 @@ function drawPoint({ plot, picture, toX, toY, left, right }, point, report, tip,
     group.append(svg("path", { d: `M${x} ${low}V${high}M${x - 5} ${low}h10M${x - 5} ${high}h10`, stroke: point.colour, class: "whisker" }));
   }
   group.append(shape(point, x, y));
-  const top = Math.min(...[...point.reward, ...point.seeds].filter((value) => Number.isFinite(value ?? NaN)).map(toY));
-  if (named) group.append(nameOf(point, report.runs.length === 1, { x, y: Math.min(top, y - 6) - 9, left, right }));
   const target = svg("circle", { cx: x, cy: y, r: 16, class: "target", tabindex: "0" });
   const show = () => {
     tip.hidden = false;
@@ -91,12 +92,20 @@ function drawPoint({ plot, picture, toX, toY, left, right }, point, report, tip,
   picture.append(target);
 }
 
-/** The level's name over its mark, kept within the plot. */
-function nameOf({ level, best }, alone, { x, y, left, right }) {
-  const text = best && alone ? `${levelLabel(level)} · best` : levelLabel(level);
-  const half = 4.2 * text.length;
-  const middle = Math.min(Math.max(x, left + half), right - half);
-  return svg("text", { x: middle, y, class: best ? "level best" : "level", "text-anchor": "middle" }, text);
+/** The levels' names over their marks, kept within the plot and apart from each other. */
+function drawNames({ picture, toX, toY, left, right }, points, alone) {
+  const placed = [];
+  for (const { level, best, x, reward, seeds } of points) {
+    const text = best && alone ? `${levelLabel(level)} · best` : levelLabel(level);
+    const half = 4.2 * text.length;
+    const middle = Math.min(Math.max(toX(x), left + half), right - half);
+    const highest = Math.max(...[...reward, ...seeds].filter((value) => Number.isFinite(value ?? NaN)));
+    let y = Math.min(toY(highest), toY(reward[0]) - 6) - 9;
+    const hits = (other) => Math.abs(other.middle - middle) < other.half + half && Math.abs(other.y - y) < LINE;
+    while (placed.some(hits)) y -= 2;
+    placed.push({ middle, half, y });
+    picture.append(svg("text", { x: middle, y, class: best ? "level best" : "level", "text-anchor": "middle" }, text));
+  }
 }
 
 /** Of each level the highest point: it bears the level's name. */
@@ -106,7 +115,7 @@ function topmost(points) {
     const known = highest.get(point.level);
     if (!known || point.reward[0] > known.reward[0]) highest.set(point.level, point);
   }
-  return new Set(highest.values());
+  return [...highest.values()];
 }
 
 /** A mark by its run; open where the level asks for no one value. */

@@ -61,6 +61,10 @@ export function widened(low, high, share = 0.06) {
   return [low - room, high + room];
 }
 
+export function plural(count, thing) {
+  return `${count} ${thing}${count === 1 ? "" : "s"}`;
+}
+
 /** A straight map of one interval to another. */
 export function linear([a, b], [from, to]) {
   return (value) => from + ((value - a) / (b - a)) * (to - from);

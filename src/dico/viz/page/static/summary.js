@@ -1,7 +1,7 @@
 /** What came out, in numbers. */
 
 import { element, section } from "./dom.js";
-import { decimalsFor, frames, interval, levelLabel, percent, percentInterval } from "./format.js";
+import { decimalsFor, frames, interval, levelLabel, percent, percentInterval, plural } from "./format.js";
 import { runMark } from "./selection.js";
 
 export function heading(report) {
@@ -18,7 +18,7 @@ export function summary(report) {
   const several = report.runs.length > 1;
   const diverged = report.runs.some((run) => run.summary.some((row) => row.diverged));
   const rows = report.runs.flatMap((run) => run.summary);
-  const decimals = Object.fromEntries(["reward", "diversity"].map((name) => [name, decimalsFor(rows.map((row) => row[name][0]))]));
+  const decimals = Object.fromEntries(["reward", "diversity"].map((name) => [name, decimalsFor(rows.flatMap((row) => sizes(row[name])))]));
   const columns = [...(several ? ["run"] : []), `desired ${report.metric}`, "seeds", "reward per step", `measured ${report.metric}`, "tracking error", ...(diverged ? ["diverged"] : [])];
   const head = element("tr", {}, columns.map((name, index) => element("th", { scope: "col", class: index > several ? "number" : null }, name)));
   const body = report.runs.flatMap((run, index) => run.summary.map((row) => tableRow(report, run, index, row, { several, diverged, decimals })));
@@ -27,6 +27,11 @@ export function summary(report) {
   const notes = report.notes.length ? [element("ul", { class: "notes" }, report.notes.map((note) => element("li", {}, note)))] : [];
   return section("summary", "Summary", report.statistic.table, ...tiles,
     element("div", { class: "scroll panel" }, element("table", { class: "summary" }, element("thead", {}, head), element("tbody", {}, body))), ...notes);
+}
+
+/** A centre and half its interval: what a column must have room for. */
+function sizes([centre, low, high]) {
+  return [centre, low === null ? null : (high - low) / 2];
 }
 
 function tableRow(report, run, index, row, { several, diverged, decimals }) {
@@ -48,7 +53,7 @@ function facts(report, run) {
   return [
     best && ["best level", levelLabel(best.level), `${interval(best.reward)} reward per step`],
     worst && ["largest tracking error", percent(worst.error), `at ${levelLabel(worst.level)}`],
-    ["members", String(run.members), `${run.summary.length} levels × ${run.seeds} ${run.seeds === 1 ? "seed" : "seeds"}`],
+    ["members", String(run.members), `${plural(run.summary.length, "level")} × ${plural(run.seeds, "seed")}`],
     ["frames per member", frames(run.progress.frames), run.took],
   ].filter(Boolean);
 }
