@@ -215,7 +215,8 @@ def _import_figures() -> Callable[..., list[Path]]:
     try:
         from dico.viz.figures import write_figures
     except ImportError as error:
-        raise ImportError(f"{error}; or write the page alone: dico report --no-figures") from None
+        cure = 'pip install "dico-marl[viz]", or write the page alone with --no-figures'
+        raise ImportError(f"figures cannot be drawn ({error}): {cure}") from None
     return write_figures
 
 
