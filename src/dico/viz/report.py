@@ -72,6 +72,7 @@ def payload(runs: Sequence[Run], stat: str = "mean") -> dict[str, Any]:
         "scale": MAP_COLOURS,
         "notes": words.notes(dict(zip(names, moments, strict=True))),
         "missing": _missing(shown),
+        "reproduce": words.reproduce(runs),
         "runs": [{"name": name, **part, **each.values} for name, part, each in zip(names, parts, shown, strict=True)],
         "footer": words.footer(runs, stat),
     }
@@ -127,7 +128,6 @@ def _missing(shown: Sequence[Pictures]) -> dict[str, str]:
     reasons = {
         "curves": "There are no curves yet.",
         "decision": "No member has finite numbers to decide by.",
-        "command": "This run does not say how it was started.",
         "machine": "This run does not say what it was trained on.",
     }
     for each in reversed(shown):

@@ -5,19 +5,20 @@ from collections.abc import Mapping
 from typing import Any
 
 
-def command(config: Mapping[str, Any], session: Mapping[str, Any] | None = None) -> str:
+def command(config: Mapping[str, Any], session: Mapping[str, Any]) -> str:
     """``dico train`` with every setting written out, so that no preset or default of another version matters.
 
-    >>> command({"task": "navigation", "snd": ["0", ">=0.3"], "seeds": 2, "squash_shared": True, "freeze": []})
-    "dico train navigation --snd 0 '>=0.3' --seeds 2 --squash-shared --freeze"
+    A run of another trainer says itself how it was started, as ``command`` of its session: that of its first member.
+
+    >>> command({"task": "navigation", "snd": ["0", ">=0.3"], "seeds": 2, "squash_shared": True}, {"stage": "eager"})
+    "dico train navigation --snd 0 '>=0.3' --seeds 2 --squash-shared --stage eager"
     """
-    words = ["dico", "train", config["task"]]
-    for name, value in config.items():
-        if name != "task":
-            words += _option(name, value)
-    if session is not None:
-        words += [word for name in ("stage", "precision") for word in _option(name, session[name])]
-    return shlex.join(words)
+    if "command" in session:
+        return session["command"]
+    how = {name: session[name] for name in ("stage", "precision") if name in session}
+    settings = {name: value for name, value in config.items() if name != "task"} | how
+    words = (word for name, value in settings.items() for word in _option(name, value))
+    return shlex.join(["dico", "train", config["task"], *words])
 
 
 def _option(name: str, value: Any) -> list[str]:

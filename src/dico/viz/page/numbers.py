@@ -35,7 +35,7 @@ def numbers(run: Run, stat: str) -> dict[str, Any]:
         "curves": _curves(run, stat),
         "config": dict(run.config),
         "machine": _machine(run),
-        "command": command(run.config, run.session) if "snd" in run.config else None,
+        "command": command(run.config, run.session),
     }
 
 
@@ -103,6 +103,8 @@ def _interval(band: Band) -> list[float | None]:
 
 
 def _machine(run: Run) -> dict[str, Any] | None:
+    if "machine" in run.session:
+        return run.session["machine"]
     try:
         return json.loads((run.folder / "machine.json").read_text("utf-8"))
     except (OSError, ValueError):

@@ -16,16 +16,21 @@ BANDS = {
 """The centre, what is around it, and both in a table."""
 
 
+FEW = 3
+"""More options than this are only counted: the configuration lists them."""
+
+
 def facts(runs: Sequence[Run]) -> list[str]:
     """What was trained, in the fewest words: task, algorithm, agents, levels, seeds."""
     run = runs[0]
     algorithms = dict.fromkeys(str(each.config.get("algorithm", "unknown algorithm")).upper() for each in runs)
     options = run.config.get("task_options") or ()
+    with_options = f" with {', '.join(options)}" if len(options) <= FEW else f" with {len(options)} options"
     agents = [(group["n_agents"], group["name"]) for group in run.groups]
     team = _plural(agents[0][0], "agent") if len(agents) == 1 else " and ".join(f"{n} {name}" for n, name in agents)
     controlled = f"diversity of {analysis.controlled_group(run)} controlled"
     return [
-        " ".join([str(run.config["task"]), *options]),
+        str(run.config["task"]) + (with_options if options else ""),
         " and ".join(algorithms),
         team,
         *([controlled] if len(agents) > 1 else []),
@@ -68,9 +73,7 @@ def metrics(metric: str) -> list[dict[str, Any]]:
         _metric("reward", "Reward per step", "Mean reward per step and agent of the collected batch."),
         _metric("diversity", f"Measured {metric}", "Of the scaled policies, on the collected batch.", least=0.0),
         _metric("tracking", "Tracking error", f"Of the measured {metric}, relative to the desired one.", least=0.0),
-        _metric(
-            "overflow", "Overflow", "How far the farthest mean action lies outside the action box.", least=0.0
-        ),
+        _metric("overflow", "Overflow", "How far the farthest mean action lies outside the action box.", least=0.0),
     ]
 
 
@@ -85,6 +88,13 @@ def notes(runs: Mapping[str, Snapshot]) -> list[str]:
             found.append(f"{whose}diverged and left out of all numbers: {who}.")
         found += [f"{text}." for text in run.said]
     return found
+
+
+def reproduce(runs: Sequence[Run]) -> str:
+    """What the commands of the page are."""
+    if any("command" in run.session for run in runs):
+        return "The command that trained the first member; the others differ in desired diversity and seed."
+    return "The command with every setting written out, so that defaults of another version do not matter."
 
 
 def footer(runs: Sequence[Run], stat: str) -> str:

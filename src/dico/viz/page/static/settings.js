@@ -5,10 +5,10 @@ import { element, section } from "./dom.js";
 export function settings(report) {
   const runs = report.runs.map((run) => element("div", { class: "panel" },
     report.runs.length > 1 ? element("h3", {}, run.name) : null, element("p", { class: "muted" }, run.folder),
-    run.command ? command(run.command) : element("p", {}, report.missing.command),
+    command(run.command),
     element("details", {}, element("summary", {}, "Configuration"), table(run.config)),
     run.machine ? element("details", {}, element("summary", {}, "Machine"), table(run.machine)) : element("p", {}, report.missing.machine)));
-  return section("settings", "Reproduce", "The command with every setting written out, so that it means the same in any version's defaults.", runs);
+  return section("settings", "Reproduce", report.reproduce, runs);
 }
 
 function command(text) {
