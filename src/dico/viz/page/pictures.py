@@ -51,8 +51,8 @@ def pictures(run: Run, best: str | None) -> Pictures:
         values["maps"] = _maps(cast)
     else:
         missing["maps"] = (
-            f"What an agent sees in {run.config['task']} does not follow from its position alone, so there is no map over "
-            "positions; dico map draws one over any two observed numbers."
+            f"What an agent sees in {run.config['task']} does not follow from its position alone, so there is no map "
+            "over positions; dico map draws one over any two observed numbers."
         )
     if isinstance(task, Navigation) and parts_of(cast.policy):
         values["live"] = _surroundings(cast, task)

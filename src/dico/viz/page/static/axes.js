@@ -8,31 +8,31 @@ let clips = 0;
 
 export function axes({ width, height, x, y, xLabel, yLabel, xFormat = number, yFormat = number }) {
   const left = yLabel ? LEFT + NAMED : LEFT;
-  const toX = linear(x, [left, width - RIGHT]);
-  const toY = linear(y, [height - BOTTOM, TOP]);
+  const [right, bottom] = [width - RIGHT, height - BOTTOM];
+  const toX = linear(x, [left, right]);
+  const toY = linear(y, [bottom, TOP]);
   const clip = `clip-${clips++}`;
-  const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, width, height, class: "chart", "aria-hidden": "true" });
-  picture.append(svg("clipPath", { id: clip },
-    svg("rect", { x: left, y: TOP - 4, width: width - left - RIGHT + 4, height: height - TOP - BOTTOM + 8 })));
+  const inside = svg("rect", { x: left, y: TOP - 4, width: right - left + 4, height: bottom - TOP + 8 });
+  const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, width, height, class: "chart", "aria-hidden": "true" },
+    svg("clipPath", { id: clip }, inside));
+  const label = (text, place) => picture.append(svg("text", { "text-anchor": "middle", ...place }, text));
   for (const value of ticks(...y, Math.max(2, Math.round(height / 55)))) {
     const at = toY(value);
-    picture.append(svg("line", { x1: left, x2: width - RIGHT, y1: at, y2: at, class: "grid" }));
-    picture.append(svg("text", { x: left - 8, y: at, class: "tick-label", "text-anchor": "end", "dominant-baseline": "middle" }, yFormat(value)));
+    picture.append(svg("line", { x1: left, x2: right, y1: at, y2: at, class: "grid" }));
+    label(yFormat(value), { x: left - 8, y: at, class: "tick-label", "text-anchor": "end", "dominant-baseline": "middle" });
   }
   for (const value of ticks(...x, Math.max(2, Math.round(width / 110)))) {
     const at = toX(value);
-    picture.append(svg("line", { x1: at, x2: at, y1: height - BOTTOM, y2: height - BOTTOM + 4, class: "axis" }));
-    picture.append(svg("text", { x: at, y: height - BOTTOM + 17, class: "tick-label", "text-anchor": "middle" }, xFormat(value)));
+    picture.append(svg("line", { x1: at, x2: at, y1: bottom, y2: bottom + 4, class: "axis" }));
+    label(xFormat(value), { x: at, y: bottom + 17, class: "tick-label" });
   }
-  picture.append(svg("line", { x1: left, x2: width - RIGHT, y1: height - BOTTOM, y2: height - BOTTOM, class: "axis" }));
-  picture.append(svg("text", { x: (left + width - RIGHT) / 2, y: height - 6, class: "axis-name", "text-anchor": "middle" }, xLabel));
-  if (yLabel) {
-    const middle = (TOP + height - BOTTOM) / 2;
-    picture.append(svg("text", { x: 12, y: middle, class: "axis-name", "text-anchor": "middle", transform: `rotate(-90 12 ${middle})` }, yLabel));
-  }
+  picture.append(svg("line", { x1: left, x2: right, y1: bottom, y2: bottom, class: "axis" }));
+  label(xLabel, { x: (left + right) / 2, y: height - 6, class: "axis-name" });
+  const middle = (TOP + bottom) / 2;
+  if (yLabel) label(yLabel, { x: 12, y: middle, class: "axis-name", transform: `rotate(-90 12 ${middle})` });
   const plot = svg("g", { "clip-path": `url(#${clip})` });
   picture.append(plot);
-  return { picture, plot, toX, toY, left, right: width - RIGHT, top: TOP, bottom: height - BOTTOM };
+  return { picture, plot, toX, toY, left, right, top: TOP, bottom };
 }
 
 /** A line through the points, broken where a value is missing. */

@@ -2,92 +2,102 @@
 
 import { axes } from "./axes.js";
 import { element, redraw, section, svg } from "./dom.js";
-import { interval, levelLabel, number, widened } from "./format.js";
+import { interval, known, levelLabel, number, widened } from "./format.js";
 import { DASHES } from "./selection.js";
+import { Tip } from "./tip.js";
 
 const HEIGHT = 340;
 const LINE = 17; // between the names of two levels
+const NEAR = 2.5; // the wall is drawn if it is at most so many times as far as the farthest level
+const TITLE = "Which diversity is best?";
+const OPEN = "Levels without one desired value (free, bounds) stand where they landed, as open marks.";
+/** The mark of each run, around its centre; the first run has circles. */
+const OUTLINES = [
+  null, "M-6-6H6V6H-6Z", "M0-7.5L7 6H-7Z", "M0-8L7 0L0 8L-7 0Z", "M0 7.5L7-6H-7Z",
+  "M-2-7H2V-2H7V2H2V7H-2V2H-7V-2H-2Z",
+];
 
 export function decision(report, selection) {
   const points = report.runs.flatMap((run, index) => run.summary.map((row) => pointOf(report, run, index, row)));
-  const drawable = points.filter(({ x, reward }) => Number.isFinite(x ?? NaN) && Number.isFinite(reward[0] ?? NaN));
-  if (!drawable.length) return section("decision", "Which diversity is best?", report.missing.decision);
+  const drawable = points.filter(({ x, reward }) => known([x, reward[0]]).length === 2);
+  if (!drawable.length) return section("decision", TITLE, report.missing.decision);
   const wall = report.runs[0].maximum;
   const box = element("div", { class: "plot", role: "img", "aria-label": describe(report, drawable) });
-  const tip = element("div", { class: "tip", hidden: true, role: "status" });
-  const draw = () => box.replaceChildren(chart(report, drawable.filter(({ run, level }) => selection.shows(run, level)), drawable, wall, box, tip), tip);
+  const tip = new Tip(box);
+  const draw = () => {
+    const shown = drawable.filter(({ run, level }) => selection.shows(run, level));
+    box.replaceChildren(chart(report, shown, drawable, wall, box.clientWidth, tip), tip.node);
+  };
   selection.addEventListener("change", draw);
   redraw(box, draw);
-  const best = report.runs.map(({ name, best: level }) => level && (report.runs.length > 1 ? `${name}: ${levelLabel(level)}` : levelLabel(level))).filter(Boolean);
-  const bound = wall ? `More than ${number(wall)} does not fit the action box. ` : "";
-  return section("decision", "Which diversity is best?",
-    `${report.statistic.final} Levels without one desired value (free, bounds) stand where they landed, as open marks. ${bound}${best.length ? `Best: ${best.join("; ")}.` : ""}`,
-    element("figure", { class: "panel" }, box));
+  const best = report.runs.filter((run) => run.best).map((run) => named(report, run.name, run.best));
+  const lead = [
+    report.statistic.final, OPEN, wall ? `More than ${number(wall)} does not fit the action box.` : "",
+    best.length ? `Best: ${best.join("; ")}.` : "",
+  ];
+  return section("decision", TITLE, lead.join(" "), element("figure", { class: "panel" }, box));
 }
 
-function pointOf(report, run, index, row) {
-  const { colour, least, most } = report.levels.find(({ text }) => text === row.level);
+function named(report, run, level) {
+  return report.runs.length > 1 ? `${levelLabel(level)} of ${run}` : levelLabel(level);
+}
+
+function pointOf(report, { name, best }, run, { level, reward, diversity, finals }) {
+  const { colour, least, most } = report.levels.find(({ text }) => text === level);
   const exact = least !== null && least === most;
-  return { run: index, name: run.name, level: row.level, colour, exact, x: exact ? least : row.diversity[0], reward: row.reward, diversity: row.diversity,
-    seeds: row.finals, best: run.best === row.level };
+  const x = exact ? least : diversity[0];
+  return { run, name, level, colour, exact, x, reward, diversity, finals, best: best === level };
 }
 
-function chart(report, points, all, wall, box, tip) {
-  const width = box.clientWidth;
-  const xs = all.map(({ x }) => x);
-  const farthest = Math.max(...xs, 1e-3);
-  const walled = wall && wall <= 2.5 * farthest;
+function chart(report, points, all, wall, width, tip) {
+  const farthest = Math.max(...all.map(({ x }) => x), 1e-3);
+  const walled = wall && wall <= NEAR * farthest;
   const end = walled ? Math.max(wall, farthest) * 1.06 : farthest * 1.12;
-  const rewards = all.flatMap(({ reward, seeds }) => [...reward, ...seeds]).filter((value) => Number.isFinite(value ?? NaN));
+  const rewards = known(all.flatMap(({ reward, finals }) => [...reward, ...finals]));
   const frame = axes({
     width, height: HEIGHT, x: [-0.04 * end, end], y: widened(Math.min(...rewards), Math.max(...rewards), 0.14),
     xLabel: `desired ${report.metric}`, yLabel: "final reward per step",
   });
   if (walled) drawWall(frame, wall);
-  report.runs.forEach((_, run) => {
-    const line = points.filter((point) => point.run === run && point.exact).sort((a, b) => a.x - b.x);
-    const corners = line.map(({ x, reward }) => `${frame.toX(x)},${frame.toY(reward[0])}`).join(" ");
-    frame.plot.append(svg("polyline", { points: corners, class: "thread", "stroke-dasharray": DASHES[run % DASHES.length] }));
-  });
-  const named = topmost(points);
-  for (const point of points) drawPoint(frame, point, report, tip, box);
-  drawNames(frame, named, report.runs.length === 1);
+  report.runs.forEach((_, run) => drawThread(frame, points.filter((point) => point.run === run && point.exact), run));
+  points.forEach((point) => drawPoint(frame, point, report, tip));
+  drawNames(frame, topmost(points), report.runs.length === 1);
   return frame.picture;
 }
 
+/** The largest diversity that fits the action box, and what lies beyond. */
 function drawWall({ plot, picture, toX, top, bottom, right }, wall) {
   const x = toX(wall);
-  plot.append(svg("rect", { x, y: top, width: Math.max(right - x, 0), height: bottom - top, class: "beyond" }));
-  plot.append(svg("line", { x1: x, x2: x, y1: top, y2: bottom, class: "wall" }));
   const [left, middle] = [x - 9, (top + bottom) / 2];
-  picture.append(svg("text", { x: left, y: middle, class: "note", "text-anchor": "middle", transform: `rotate(-90 ${left} ${middle})` },
-    `largest in the action box: ${number(wall)}`));
+  const turned = { x: left, y: middle, "text-anchor": "middle", transform: `rotate(-90 ${left} ${middle})` };
+  plot.append(svg("rect", { x, y: top, width: Math.max(right - x, 0), height: bottom - top, class: "beyond" }),
+    svg("line", { x1: x, x2: x, y1: top, y2: bottom, class: "wall" }));
+  picture.append(svg("text", { class: "note", ...turned }, `largest in the action box: ${number(wall)}`));
 }
 
-function drawPoint({ plot, picture, toX, toY }, point, report, tip, box) {
-  const x = toX(point.x);
-  const y = toY(point.reward[0]);
+/** What joins the levels of a run that ask for one value. */
+function drawThread({ plot, toX, toY }, points, run) {
+  const corners = points.sort((a, b) => a.x - b.x).map(({ x, reward }) => `${toX(x)},${toY(reward[0])}`);
+  const dashes = DASHES[run % DASHES.length];
+  plot.append(svg("polyline", { points: corners.join(" "), class: "thread", "stroke-dasharray": dashes }));
+}
+
+function drawPoint({ plot, picture, toX, toY }, point, report, tip) {
+  const { colour, reward, finals } = point;
+  const [x, y] = [toX(point.x), toY(reward[0])];
   const group = svg("g", { class: "mark", "data-level": point.level, "data-run": point.run });
-  for (const value of point.seeds) {
-    if (Number.isFinite(value ?? NaN)) group.append(svg("circle", { cx: x, cy: toY(value), r: 2, fill: point.colour, opacity: 0.55 }));
+  group.append(...known(finals).map((value) => svg("circle", { cx: x, cy: toY(value), r: 2, fill: colour, opacity: 0.55 })));
+  if (reward[1] !== null) {
+    const [low, high] = [toY(reward[1]), toY(reward[2])];
+    const whisker = `M${x} ${low}V${high}M${x - 5} ${low}h10M${x - 5} ${high}h10`;
+    group.append(svg("path", { d: whisker, stroke: colour, class: "whisker" }));
   }
-  if (point.reward[1] !== null) {
-    const [low, high] = [toY(point.reward[1]), toY(point.reward[2])];
-    group.append(svg("path", { d: `M${x} ${low}V${high}M${x - 5} ${low}h10M${x - 5} ${high}h10`, stroke: point.colour, class: "whisker" }));
-  }
-  group.append(shape(point, x, y));
+  group.append(markOf(point, x, y));
   const target = svg("circle", { cx: x, cy: y, r: 16, class: "target", tabindex: "0" });
-  const show = () => {
-    tip.hidden = false;
-    tip.replaceChildren(element("strong", {}, `desired ${report.metric}: ${levelLabel(point.level)}${report.runs.length > 1 ? ` · ${point.name}` : ""}`),
-      element("table", {}, element("tr", {}, element("td", {}, "reward per step"), element("td", {}, interval(point.reward))),
-        element("tr", {}, element("td", {}, `measured ${report.metric}`), element("td", {}, interval(point.diversity)))));
-    const right = x > box.clientWidth / 2;
-    tip.style.left = right ? "" : `${x + 18}px`;
-    tip.style.right = right ? `${box.clientWidth - x + 18}px` : "";
-  };
+  const show = () => tip.show(x, `desired ${report.metric}: ${named(report, point.name, point.level)}`,
+    [["reward per step", interval(reward)], [`measured ${report.metric}`, interval(point.diversity)]]);
   for (const name of ["pointerenter", "focus"]) target.addEventListener(name, show);
-  for (const name of ["pointerleave", "blur"]) target.addEventListener(name, () => (tip.hidden = true));
+  for (const name of ["pointerleave", "blur"]) target.addEventListener(name, () => tip.hide());
   plot.append(group);
   picture.append(target);
 }
@@ -95,12 +105,11 @@ function drawPoint({ plot, picture, toX, toY }, point, report, tip, box) {
 /** The levels' names over their marks, kept within the plot and apart from each other. */
 function drawNames({ picture, toX, toY, left, right }, points, alone) {
   const placed = [];
-  for (const { level, best, x, reward, seeds } of points) {
+  for (const { level, best, x, reward, finals } of points) {
     const text = best && alone ? `${levelLabel(level)} · best` : levelLabel(level);
     const half = 4.2 * text.length;
     const middle = Math.min(Math.max(toX(x), left + half), right - half);
-    const highest = Math.max(...[...reward, ...seeds].filter((value) => Number.isFinite(value ?? NaN)));
-    let y = Math.min(toY(highest), toY(reward[0]) - 6) - 9;
+    let y = Math.min(toY(Math.max(...known([...reward, ...finals]))), toY(reward[0]) - 6) - 9;
     const hits = (other) => Math.abs(other.middle - middle) < other.half + half && Math.abs(other.y - y) < LINE;
     while (placed.some(hits)) y -= 2;
     placed.push({ middle, half, y });
@@ -112,22 +121,21 @@ function drawNames({ picture, toX, toY, left, right }, points, alone) {
 function topmost(points) {
   const highest = new Map();
   for (const point of points) {
-    const known = highest.get(point.level);
-    if (!known || point.reward[0] > known.reward[0]) highest.set(point.level, point);
+    const other = highest.get(point.level);
+    if (!other || point.reward[0] > other.reward[0]) highest.set(point.level, point);
   }
   return [...highest.values()];
 }
 
 /** A mark by its run; open where the level asks for no one value. */
-function shape({ run, colour, exact }, x, y) {
+function markOf({ run, colour, exact }, x, y) {
   const look = { fill: exact ? colour : "var(--panel)", stroke: colour, "stroke-width": 2.5 };
-  const outlines = ["", "M-6-6H6V6H-6Z", "M0-7.5L7 6H-7Z", "M0-8L7 0L0 8L-7 0Z", "M0 7.5L7-6H-7Z", "M-2-7H2V-2H7V2H2V7H-2V2H-7V-2H-2Z"];
-  const outline = outlines[run % outlines.length];
-  if (!outline) return svg("circle", { cx: x, cy: y, r: 6.5, ...look });
+  const outline = OUTLINES[run % OUTLINES.length];
+  if (outline === null) return svg("circle", { cx: x, cy: y, r: 6.5, ...look });
   return svg("path", { d: outline, transform: `translate(${x} ${y})`, ...look });
 }
 
 function describe(report, points) {
-  const parts = points.map(({ level, reward, name }) => `${report.runs.length > 1 ? `${name}, ` : ""}${levelLabel(level)}: ${interval(reward)}`);
+  const parts = points.map(({ level, reward, name }) => `${named(report, name, level)}: ${interval(reward)}`);
   return `Final reward per step against desired ${report.metric}. ${parts.join("; ")}.`;
 }

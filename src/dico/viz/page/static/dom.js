@@ -13,10 +13,16 @@ export function svg(tag, attributes = {}, ...children) {
 function fill(node, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
-    else if (value !== null && value !== undefined && value !== false) node.setAttribute(name, value === true ? "" : value);
+    else if (value === true) node.setAttribute(name, "");
+    else if (value !== null && value !== undefined && value !== false) node.setAttribute(name, value);
   }
   node.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined));
   return node;
+}
+
+/** A square in the colour of a level. */
+export function swatch(colour) {
+  return element("span", { class: "swatch", style: `background:${colour}` });
 }
 
 /** A labelled choice; `choices` are [value, text] pairs. */
@@ -35,7 +41,8 @@ export function tickBox(label, checked, onchange) {
 /** A section with a heading, a sentence that says what it shows, and its content. */
 export function section(id, title, lead, ...children) {
   const heading = element("h2", { id: `${id}-title` }, title);
-  return element("section", { id, "aria-labelledby": `${id}-title` }, heading, element("p", { class: "lead" }, lead), children);
+  const about = element("p", { class: "lead" }, lead);
+  return element("section", { id, "aria-labelledby": `${id}-title` }, heading, about, children);
 }
 
 /** A canvas of a size in CSS pixels, sharp on any screen; returns its context in those pixels. */

@@ -7,10 +7,15 @@ export function number(value, digits = 3) {
   if (value === null || value === undefined || !Number.isFinite(value)) return MISSING;
   if (value === 0) return "0";
   const size = Math.abs(value);
-  if (size < 1e-4 || size >= 1e6) return value.toExponential(Math.max(digits - 2, 0)).replace("e+", "e").replace("-", "−");
+  if (size < 1e-4 || size >= 1e6) return value.toExponential(digits - 2).replace("e+", "e").replaceAll("-", "−");
   const decimals = Math.max(0, digits - 1 - Math.floor(Math.log10(size)));
   const text = value.toFixed(Math.min(decimals, 8));
   return (text.includes(".") ? text.replace(/\.?0+$/, "") : text).replace("-", "−");
+}
+
+/** The numbers among some values: null, undefined and NaN are none. */
+export function known(values) {
+  return values.filter((value) => Number.isFinite(value ?? NaN));
 }
 
 export function percent(value) {
@@ -25,7 +30,7 @@ export function frames(value) {
 
 /** Decimals that give the largest of some numbers `digits` significant ones. */
 export function decimalsFor(values, digits = 4) {
-  const largest = Math.max(...values.filter((value) => Number.isFinite(value ?? NaN)).map(Math.abs), 0);
+  const largest = Math.max(...known(values).map(Math.abs), 0);
   return largest > 0 ? Math.min(Math.max(digits - 1 - Math.floor(Math.log10(largest)), 0), 8) : 0;
 }
 
@@ -45,13 +50,14 @@ export function percentInterval(values, decimals = 1) {
 }
 
 /** Round numbers within [low, high], about as many as asked for. */
-export function ticks(low, high, count = 5) {
-  const rough = (high - low) / Math.max(count, 1);
+export function ticks(low, high, wanted = 5) {
+  const rough = (high - low) / Math.max(wanted, 1);
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = power * [1, 2, 2.5, 5, 10].find((factor) => factor * power >= rough * 0.999);
   const first = Math.ceil(low / step - 1e-9);
   const last = Math.floor(high / step + 1e-9);
-  return Array.from({ length: Math.max(last - first + 1, 0) }, (_, index) => Number(((first + index) * step).toPrecision(12)));
+  const count = Math.max(last - first + 1, 0);
+  return Array.from({ length: count }, (_, index) => Number(((first + index) * step).toPrecision(12)));
 }
 
 /** [low, high] widened a little, never empty. */

@@ -38,8 +38,12 @@ export class LiveMap {
         parts.push(policy.terms(observe(points.slice(row * size, (row + 1) * size), goals), size));
         row += 1;
       }
-      if (row < size) return void setTimeout(slice);
-      this.terms = { rows: points.length, homogeneous: joined(parts, "homogeneous"), deviation: joined(parts, "deviation") };
+      if (row < size) {
+        setTimeout(slice);
+        return;
+      }
+      const [homogeneous, deviation] = ["homogeneous", "deviation"].map((name) => joined(parts.map((part) => part[name])));
+      this.terms = { rows: points.length, homogeneous, deviation };
       this.show(size);
     };
     setTimeout(slice);
@@ -86,8 +90,12 @@ function side(points, least, most) {
   return Math.round(Math.min(Math.max(Math.sqrt(points), least), most));
 }
 
-function joined(parts, name) {
-  const whole = new Float64Array(parts.reduce((total, part) => total + part[name].length, 0));
-  parts.reduce((at, part) => (whole.set(part[name], at), at + part[name].length), 0);
+function joined(parts) {
+  const whole = new Float64Array(parts.reduce((total, part) => total + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
   return whole;
 }

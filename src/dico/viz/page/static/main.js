@@ -16,8 +16,12 @@ import { themeButton } from "./theme.js";
 const selection = new Selection();
 paintLevels(report);
 document.getElementById("heading").append(...heading(report));
-document.getElementById("toolbar").append(element("div", { class: "bar-inner" }, legend(report, selection), themeButton()));
-const parts = [summary(report), curves(report, selection), decision(report, selection), live(report), maps(report, selection), player(report), settings(report)];
+const bar = element("div", { class: "bar-inner" }, legend(report, selection), themeButton());
+document.getElementById("toolbar").append(bar);
+const parts = [
+  summary(report), curves(report, selection), decision(report, selection), live(report), maps(report, selection),
+  player(report), settings(report),
+];
 document.getElementById("report").append(...parts);
 document.getElementById("contents").append(...parts.map((part) =>
   element("a", { href: `#${part.id}` }, part.querySelector("h2").textContent)));

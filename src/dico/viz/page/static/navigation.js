@@ -38,6 +38,17 @@ export function step(policy, agents, goals, desired) {
   return agents.map((agent, index) => move(agent, actions[index]));
 }
 
+/** Where each agent goes in the next steps, from where it is to where all are on their goals. */
+export function ahead(policy, agents, goals, desired, steps) {
+  const paths = agents.map(({ position }) => [position]);
+  let now = agents;
+  for (let k = 0; k < steps && !arrived(now, goals); k++) {
+    now = step(policy, now, goals, desired);
+    now.forEach(({ position }, index) => paths[index].push(position));
+  }
+  return paths;
+}
+
 /** Whether every agent is on its goal: the episode's end. */
 export function arrived(agents, goals) {
   return agents.every(({ position }, index) => distance(position, goals[index]) < AGENT_RADIUS);

@@ -39,7 +39,9 @@ function addProduct(out, input, start, inputs, weight, outputs) {
   for (; i + 3 < inputs; i += 4) {
     const a = input[start + i], b = input[start + i + 1], c = input[start + i + 2], d = input[start + i + 3];
     const w = i * outputs, x = w + outputs, y = x + outputs, z = y + outputs;
-    for (let j = 0; j < outputs; j++) out[j] += a * weight[w + j] + b * weight[x + j] + c * weight[y + j] + d * weight[z + j];
+    for (let j = 0; j < outputs; j++) {
+      out[j] += a * weight[w + j] + b * weight[x + j] + c * weight[y + j] + d * weight[z + j];
+    }
   }
   for (; i < inputs; i++) {
     const a = input[start + i], w = i * outputs;
@@ -55,7 +57,9 @@ function meaning(raw, rows, actions, width, { std, least = 0 }) {
   for (let row = 0; row < rows; row++) {
     for (let k = 0; k < actions; k++) {
       out[row * width + k] = raw[row * rawWidth + k];
-      if (std) out[row * width + actions + k] = Math.max(softplus(raw[row * rawWidth + actions + k] + SOFTPLUS_SHIFT), least);
+      if (!std) continue;
+      const spread = softplus(raw[row * rawWidth + actions + k] + SOFTPLUS_SHIFT);
+      out[row * width + actions + k] = Math.max(spread, least);
     }
   }
   return out;
@@ -138,7 +142,8 @@ export class Policy {
   scaled({ rows, homogeneous, deviation }, desired = this.trained) {
     const scale = this.scale(desired);
     const { agents, width } = this;
-    return deviation.map((value, at) => homogeneous[Math.floor(at / (agents * width)) * width + (at % width)] + scale * value);
+    const team = agents * width;
+    return deviation.map((value, at) => homogeneous[Math.floor(at / team) * width + (at % width)] + scale * value);
   }
 
   everyone(obs, rows, desired = this.trained) {

@@ -6,6 +6,8 @@ import { colourScale } from "./heat.js";
 import { fieldOf, paintMap } from "./maps.js";
 import { Episode, viewOf } from "./scene.js";
 
+const LEAD = "One episode of each level, from the same start, acting by their means, without exploration noise. "
+  + "Choose two and play them in step.";
 const STEPS_PER_SECOND = 10; // a step is a tenth of a second in the tasks
 
 export function player(report) {
@@ -15,11 +17,14 @@ export function player(report) {
     `${levelLabel(episode.level)} · seed ${episode.seed}${report.runs.length > 1 ? ` · ${run.name}` : ""}`);
   const choices = names.map((name, index) => [String(index), name]);
   const mapped = recorded.some(({ run }) => run.maps?.lasts);
-  const state = { step: 0, playing: false, speed: 1, trails: true, map: mapped, loop: true, last: 0 };
-  const screens = [0, recorded.length - 1].map((index, side) => screen(report, recorded, choices, index, side, state, refresh));
+  const state = { step: 0, playing: false, speed: 1, trails: true, map: mapped, last: 0 };
+  const screens = [["left", 0], ["right", recorded.length - 1]].map(([side, index]) =>
+    screen(report, recorded, { side, choices, index }, state, refresh));
   const length = () => Math.max(...screens.map((each) => each.episode().steps));
 
-  const scrub = element("input", { type: "range", min: "0", max: "1", step: "1", value: "0", "aria-label": "Step of the episode", class: "scrub" });
+  const scrub = element("input", {
+    type: "range", min: "0", max: "1", step: "1", value: "0", class: "scrub", "aria-label": "Step of the episode",
+  });
   const clock = element("output", { class: "clock" });
   const play = element("button", { type: "button", class: "primary", "aria-label": "Play" }, "Play");
 
@@ -59,18 +64,21 @@ export function player(report) {
     state.step = Number(scrub.value);
     refresh();
   });
-  const speed = chooser("speed", ["0.25", "0.5", "1", "2", "4"].map((value) => [value, `${value} ×`]), "1", (value) => (state.speed = Number(value)));
-  const trails = tickBox("trails", true, (shown) => { state.trails = shown; refresh(); });
-  const map = mapped ? [tickBox("map underneath", true, (shown) => { state.map = shown; refresh(); })] : [];
-  const node = section("episodes", "Episodes",
-    `One episode of each level, from the same start, acting by their means, without exploration noise. Choose two and play them in step.`,
+  const speeds = ["0.25", "0.5", "1", "2", "4"].map((value) => [value, `${value} ×`]);
+  const speed = chooser("speed", speeds, "1", (value) => (state.speed = Number(value)));
+  const option = (label, name) => tickBox(label, true, (shown) => {
+    state[name] = shown;
+    refresh();
+  });
+  const options = [option("trails", "trails"), ...(mapped ? [option("map underneath", "map")] : [])];
+  const node = section("episodes", "Episodes", LEAD,
     element("div", { class: "screens" }, screens.map((each) => each.node)),
-    element("div", { class: "row controls" }, play, scrub, clock, speed, trails, map));
+    element("div", { class: "row controls" }, play, scrub, clock, speed, options));
   refresh();
   return node;
 }
 
-function screen(report, recorded, choices, chosen, side, state, refresh) {
+function screen(report, recorded, { side, choices, index: opening }, state, refresh) {
   const colour = colourScale(report.scale);
   const canvas = element("canvas", { role: "img", "aria-label": "The episode chosen" });
   const earned = element("span", { class: "muted" });
@@ -81,8 +89,11 @@ function screen(report, recorded, choices, chosen, side, state, refresh) {
     const panel = run.maps?.lasts && run.maps.panels.find(({ level }) => level === encoded.level);
     field = panel ? { ...fieldOf(panel, run.maps), most: run.maps.most, extent: run.maps.extent } : null;
   };
-  choose(chosen);
-  const picker = chooser(side ? "right" : "left", choices, String(chosen), (index) => { choose(index); refresh(); });
+  choose(opening);
+  const picker = chooser(side, choices, String(opening), (index) => {
+    choose(index);
+    refresh();
+  });
   const draw = () => {
     if (!canvas.clientWidth) return;
     const view = viewOf(episode.extent, canvas.clientWidth);
@@ -94,5 +105,6 @@ function screen(report, recorded, choices, chosen, side, state, refresh) {
     earned.textContent = `reward so far ${number(episode.earned(step))}${over}`;
   };
   redraw(canvas, draw);
-  return { node: element("figure", { class: "screen" }, element("figcaption", {}, picker, earned), canvas), draw, episode: () => episode };
+  const node = element("figure", { class: "screen" }, element("figcaption", {}, picker, earned), canvas);
+  return { node, draw, episode: () => episode };
 }

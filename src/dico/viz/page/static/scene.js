@@ -23,7 +23,8 @@ export class Episode {
     this.circles = encoded.circles.map((circle) => ({ ...circle, visible: circle.visible && bytes(circle.visible) }));
     this.boxes = encoded.boxes.map((box) => ({ ...box, angle: box.angle && floats(box.angle) }));
     this.rewards = floats(encoded.rewards ?? "");
-    this.cells = encoded.field && { ...encoded.field, first: bytes(encoded.field.first), changes: words(encoded.field.changes) };
+    const cells = encoded.field;
+    this.cells = cells && { ...cells, first: bytes(cells.first), changes: words(cells.changes) };
   }
 
   at(step, thing) {
@@ -44,14 +45,17 @@ export class Episode {
     else if (this.cells) this.drawCells(context, view, now);
     if (!under) for (const line of this.lines) this.drawLine(context, view, line, now);
     for (const box of this.boxes) this.drawBox(context, view, box, now);
-    if (trails) for (const circle of this.circles.filter(({ moves }) => moves)) this.drawTrail(context, view, circle, now);
+    const moving = this.circles.filter(({ moves }) => moves);
+    if (trails) for (const circle of moving) this.drawTrail(context, view, circle, now);
     for (const circle of this.circles) this.drawCircle(context, view, circle, now, under !== null);
   }
 
   drawCells(context, view, step) {
     const { rows, columns, first, changes } = this.cells;
     const values = first.slice();
-    for (let index = 0; index < changes.length && changes[index] <= step; index += 3) values[changes[index + 1]] = changes[index + 2];
+    for (let index = 0; index < changes.length && changes[index] <= step; index += 3) {
+      values[changes[index + 1]] = changes[index + 2];
+    }
     const [empty, full] = [rgb(themeColour("cell-empty")), rgb(themeColour("cell-full"))];
     const colour = (share) => empty.map((value, k) => Math.round(value + share * (full[k] - value)));
     paintField(context, values, rows, columns, 255, colour, [0, 0, view.width, view.height], false);

@@ -1,6 +1,6 @@
 /** Which levels and runs are shown; every chart listens. */
 
-import { element } from "./dom.js";
+import { element, swatch } from "./dom.js";
 import { levelLabel } from "./format.js";
 
 /** How the lines of the first, second, ... run are broken, and what marks their points. */
@@ -9,7 +9,8 @@ export const MARKS = ["●", "■", "▲", "◆", "▼", "✚"];
 
 /** Makes the colours of the levels those of the theme: a little lighter on a dark page. */
 export function paintLevels(report) {
-  const rules = report.levels.map(({ colour }, index) => `--level-${index}: color-mix(in oklab, ${colour} var(--keep), white);`);
+  const rules = report.levels.map(({ colour }, index) =>
+    `--level-${index}: color-mix(in oklab, ${colour} var(--keep), white);`);
   document.head.append(element("style", {}, `:root { ${rules.join(" ")} }`));
   report.levels.forEach((level, index) => (level.colour = `var(--level-${index})`));
 }
@@ -49,7 +50,7 @@ export function legend(report, selection) {
     return button;
   };
   const levels = report.levels.map(({ text, colour }) =>
-    chip(`level ${text}`, element("span", { class: "swatch", style: `background:${colour}` }), levelLabel(text),
+    chip(`level ${text}`, swatch(colour), levelLabel(text),
       `Show or hide the members with desired ${report.metric} ${levelLabel(text)}`));
   const groups = [element("div", { class: "chips", role: "group", "aria-label": "Levels shown" },
     element("span", { class: "chips-name" }, `Desired ${report.metric}`), levels)];

@@ -6,8 +6,8 @@ export function settings(report) {
   const runs = report.runs.map((run) => element("div", { class: "panel" },
     report.runs.length > 1 ? element("h3", {}, run.name) : null, element("p", { class: "muted" }, run.folder),
     command(run.command),
-    element("details", {}, element("summary", {}, "Configuration"), table(run.config)),
-    run.machine ? element("details", {}, element("summary", {}, "Machine"), table(run.machine)) : element("p", {}, report.missing.machine)));
+    details("Configuration", run.config),
+    run.machine ? details("Machine", run.machine) : element("p", {}, report.missing.machine)));
   return section("settings", "Reproduce", report.reproduce, runs);
 }
 
@@ -33,8 +33,11 @@ async function copy(text, button, code) {
   setTimeout(() => (button.textContent = "Copy the command"), 2500);
 }
 
-function table(values) {
+/** A table of names and values that opens on request. */
+function details(title, values) {
+  const text = (value) => (Array.isArray(value) ? value.join(", ") || "none" : String(value ?? "unknown"));
   const rows = Object.entries(values).map(([name, value]) =>
-    element("tr", {}, element("th", { scope: "row" }, name), element("td", {}, Array.isArray(value) ? value.join(", ") || "none" : String(value ?? "unknown"))));
-  return element("div", { class: "scroll" }, element("table", { class: "settings" }, element("tbody", {}, rows)));
+    element("tr", {}, element("th", { scope: "row" }, name), element("td", {}, text(value))));
+  const table = element("table", { class: "settings" }, element("tbody", {}, rows));
+  return element("details", {}, element("summary", {}, title), element("div", { class: "scroll" }, table));
 }

@@ -1,59 +1,73 @@
 /** What came out, in numbers. */
 
-import { element, section } from "./dom.js";
+import { element, section, swatch } from "./dom.js";
 import { decimalsFor, frames, interval, levelLabel, percent, percentInterval, plural } from "./format.js";
 import { runMark } from "./selection.js";
 
-export function heading(report) {
-  const { runs } = report;
+export function heading({ runs, facts }) {
   const title = runs.length > 1 ? `${runs.length} runs compared` : runs[0].name;
   const badges = runs.filter(({ progress }) => progress.frames < progress.total).map(({ name, progress }) => {
     const whose = runs.length > 1 ? `${name} has ` : "";
-    return element("p", { class: "badge" }, `Not finished: ${whose}${frames(progress.frames)} of ${frames(progress.total)} frames per member so far`);
+    const done = `${frames(progress.frames)} of ${frames(progress.total)} frames per member so far`;
+    return element("p", { class: "badge" }, `Not finished: ${whose}${done}`);
   });
-  return [element("h1", {}, title), element("p", { class: "facts" }, report.facts.join(" · ")), ...badges];
+  return [element("h1", {}, title), element("p", { class: "facts" }, facts.join(" · ")), ...badges];
 }
 
 export function summary(report) {
-  const several = report.runs.length > 1;
-  const diverged = report.runs.some((run) => run.summary.some((row) => row.diverged));
-  const rows = report.runs.flatMap((run) => run.summary);
-  const decimals = Object.fromEntries(["reward", "diversity"].map((name) => [name, decimalsFor(rows.flatMap((row) => sizes(row[name])))]));
-  const columns = [...(several ? ["run"] : []), `desired ${report.metric}`, "seeds", "reward per step", `measured ${report.metric}`, "tracking error", ...(diverged ? ["diverged"] : [])];
-  const head = element("tr", {}, columns.map((name, index) => element("th", { scope: "col", class: index > several ? "number" : null }, name)));
-  const body = report.runs.flatMap((run, index) => run.summary.map((row) => tableRow(report, run, index, row, { several, diverged, decimals })));
-  const tiles = several ? [] : [element("div", { class: "tiles" }, facts(report, report.runs[0]).map(([name, value, note]) =>
-    element("div", { class: "tile" }, element("span", { class: "tile-name" }, name), element("strong", {}, value), element("span", { class: "muted" }, note))))];
-  const notes = report.notes.length ? [element("ul", { class: "notes" }, report.notes.map((note) => element("li", {}, note)))] : [];
-  return section("summary", "Summary", report.statistic.table, ...tiles,
-    element("div", { class: "scroll panel" }, element("table", { class: "summary" }, element("thead", {}, head), element("tbody", {}, body))), ...notes);
+  const notes = report.notes.map((note) => element("li", {}, note));
+  return section("summary", "Summary", report.statistic.table,
+    report.runs.length > 1 ? null : element("div", { class: "tiles" }, tiles(report.runs[0])),
+    element("div", { class: "scroll panel" }, table(report)),
+    notes.length ? element("ul", { class: "notes" }, notes) : null);
 }
 
-/** A centre and half its interval: what a column must have room for. */
-function sizes([centre, low, high]) {
-  return [centre, low === null ? null : (high - low) / 2];
-}
-
-function tableRow(report, run, index, row, { several, diverged, decimals }) {
-  const { colour } = report.levels.find(({ text }) => text === row.level);
-  const best = run.best === row.level;
-  const swatch = element("span", { class: "swatch", style: `background:${colour}` });
-  const name = element("th", { scope: "row" }, swatch, levelLabel(row.level), best ? element("span", { class: "pill" }, "best") : null);
-  const cells = [["seeds", String(row.seeds)], ["reward per step", interval(row.reward, decimals.reward)],
-    [`measured ${report.metric}`, interval(row.diversity, decimals.diversity)], ["tracking error", percentInterval(row.tracking)],
-    ...(diverged ? [["diverged", String(row.diverged)]] : [])];
-  return element("tr", { class: best ? "best" : null, "data-level": row.level },
-    several ? element("td", { "data-label": "run" }, runMark(index), run.name) : null, name, cells.map(([label, text]) => element("td", { class: "number", "data-label": label }, text)));
-}
-
-function facts(report, run) {
+function tiles(run) {
   const best = run.summary.find(({ level }) => level === run.best);
-  const errors = run.summary.map(({ tracking, level }) => ({ level, error: tracking[0] })).filter(({ error }) => error !== null);
-  const worst = errors.reduce((most, each) => (most === null || each.error > most.error ? each : most), null);
-  return [
+  const tracked = run.summary.filter(({ tracking }) => tracking[0] !== null);
+  const worst = tracked.reduce((most, row) => (row.tracking[0] > (most?.tracking[0] ?? -1) ? row : most), null);
+  const facts = [
     best && ["best level", levelLabel(best.level), `${interval(best.reward)} reward per step`],
-    worst && ["largest tracking error", percent(worst.error), `at ${levelLabel(worst.level)}`],
+    worst && ["largest tracking error", percent(worst.tracking[0]), `at ${levelLabel(worst.level)}`],
     ["members", String(run.members), `${plural(run.summary.length, "level")} × ${plural(run.seeds, "seed")}`],
     ["frames per member", frames(run.progress.frames), run.took],
-  ].filter(Boolean);
+  ];
+  return facts.filter(Boolean).map(([name, value, note]) => element("div", { class: "tile" },
+    element("span", { class: "tile-name" }, name), element("strong", {}, value), element("span", { class: "muted" }, note)));
+}
+
+function table(report) {
+  const rows = report.runs.flatMap((run, index) => run.summary.map((row) => ({ run, index, row })));
+  const columns = columnsOf(report, rows.map(({ row }) => row));
+  const several = report.runs.length > 1;
+  const names = [...(several ? ["run"] : []), `desired ${report.metric}`];
+  const head = element("tr", {}, names.map((name) => element("th", { scope: "col" }, name)),
+    columns.map(({ name }) => element("th", { scope: "col", class: "number" }, name)));
+  const body = rows.map(({ run, index, row }) => {
+    const { colour } = report.levels.find(({ text }) => text === row.level);
+    const best = run.best === row.level;
+    const pill = best ? element("span", { class: "pill" }, "best") : null;
+    return element("tr", { class: best ? "best" : null, "data-level": row.level },
+      several ? element("td", { "data-label": "run" }, runMark(index), run.name) : null,
+      element("th", { scope: "row" }, swatch(colour), levelLabel(row.level), pill),
+      columns.map(({ name, show }) => element("td", { class: "number", "data-label": name }, show(row))));
+  });
+  return element("table", { class: "summary" }, element("thead", {}, head), element("tbody", {}, body));
+}
+
+/** The columns of numbers, each to as many decimals in all rows. */
+function columnsOf({ metric }, rows) {
+  const aligned = (name) => {
+    const half = ([, low, high]) => (low === null ? null : (high - low) / 2);
+    const sizes = rows.flatMap((row) => [row[name][0], half(row[name])]);
+    return (row) => interval(row[name], decimalsFor(sizes));
+  };
+  const columns = [
+    { name: "seeds", show: ({ seeds }) => String(seeds) },
+    { name: "reward per step", show: aligned("reward") },
+    { name: `measured ${metric}`, show: aligned("diversity") },
+    { name: "tracking error", show: ({ tracking }) => percentInterval(tracking) },
+  ];
+  const diverged = { name: "diverged", show: (row) => String(row.diverged) };
+  return rows.some((row) => row.diverged) ? [...columns, diverged] : columns;
 }

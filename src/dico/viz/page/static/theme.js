@@ -5,7 +5,8 @@ import { element } from "./dom.js";
 export function themeButton() {
   const system = matchMedia("(prefers-color-scheme: dark)");
   const dark = () => (document.documentElement.dataset.theme ?? (system.matches ? "dark" : "light")) === "dark";
-  const button = element("button", { type: "button", class: "quiet theme", onclick: () => choose(dark() ? "light" : "dark") });
+  const turn = () => choose(dark() ? "light" : "dark");
+  const button = element("button", { type: "button", class: "quiet theme", onclick: turn });
   const label = () => {
     button.textContent = dark() ? "Light" : "Dark";
     button.setAttribute("aria-label", `Switch to the ${button.textContent.toLowerCase()} theme`);
