@@ -217,6 +217,21 @@ def test_dragging_an_agent_changes_its_moves_and_not_the_map(opened, path):
     assert place_of(page, "agent 2") == place
 
 
+def test_a_finger_drags_too(opened, path):
+    page = opened(path, PHONE, has_touch=True)
+    page.locator(".stage").scroll_into_view_if_needed()
+    before = place_of(page, "goal 2")
+    box = page.locator("[data-handle='goal 2']").bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    finger = page.context.new_cdp_session(page)
+    for kind, moved in (("touchStart", 0), ("touchMove", 20), ("touchMove", 45), ("touchEnd", None)):
+        points = [] if moved is None else [{"x": x + moved, "y": y + moved}]
+        finger.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+        page.wait_for_timeout(60)
+    scale = page.locator(".stage").evaluate("node => node.clientWidth") / 2.4
+    assert place_of(page, "goal 2") == pytest.approx([before[0] + 45 / scale, before[1] - 45 / scale], abs=0.03)
+
+
 def test_the_map_the_moves_and_the_slider_are_pytorchs(opened, path, run):
     page = opened(path)
     page.locator("#live").scroll_into_view_if_needed()

@@ -13,13 +13,14 @@ export function axes({ width, height, x, y, xLabel, yLabel, xFormat = number, yF
   const toY = linear(y, [bottom, TOP]);
   const clip = `clip-${clips++}`;
   const inside = svg("rect", { x: left, y: TOP - 4, width: right - left + 4, height: bottom - TOP + 8 });
-  const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, width, height, class: "chart", "aria-hidden": "true" },
-    svg("clipPath", { id: clip }, inside));
+  const size = { width, height, viewBox: `0 0 ${width} ${height}` };
+  const picture = svg("svg", { class: "chart", "aria-hidden": "true", ...size }, svg("clipPath", { id: clip }, inside));
   const label = (text, place) => picture.append(svg("text", { "text-anchor": "middle", ...place }, text));
   for (const value of ticks(...y, Math.max(2, Math.round(height / 55)))) {
     const at = toY(value);
     picture.append(svg("line", { x1: left, x2: right, y1: at, y2: at, class: "grid" }));
-    label(yFormat(value), { x: left - 8, y: at, class: "tick-label", "text-anchor": "end", "dominant-baseline": "middle" });
+    const beside = { "text-anchor": "end", "dominant-baseline": "middle" };
+    label(yFormat(value), { x: left - 8, y: at, class: "tick-label", ...beside });
   }
   for (const value of ticks(...x, Math.max(2, Math.round(width / 110)))) {
     const at = toX(value);

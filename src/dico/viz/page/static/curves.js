@@ -3,7 +3,8 @@
 import { axes, band, path } from "./axes.js";
 import { floats } from "./data.js";
 import { element, redraw, section, svg, swatch, tickBox } from "./dom.js";
-import { decimalsFor, frames, interval, known, levelLabel, number, percent, percentInterval, widened } from "./format.js";
+import { decimalsFor, frames, interval, known, levelLabel, number } from "./format.js";
+import { percent, percentInterval, widened } from "./format.js";
 import { DASHES } from "./selection.js";
 import { Tip } from "./tip.js";
 
@@ -146,7 +147,8 @@ function drawDesired({ plot, toY, left, right }, { least, most, colour, text }) 
   const bounds = [...new Set([least, most])].filter((value) => value !== null && (value > 0 || least === most));
   for (const value of bounds) {
     const y = toY(value);
-    plot.append(svg("line", { x1: left, x2: right, y1: y, y2: y, stroke: colour, class: "desired", "data-desired": text }));
+    const look = { stroke: colour, class: "desired", "data-desired": text };
+    plot.append(svg("line", { x1: left, x2: right, y1: y, y2: y, ...look }));
   }
 }
 

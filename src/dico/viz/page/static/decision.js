@@ -86,7 +86,8 @@ function drawPoint({ plot, picture, toX, toY }, point, report, tip) {
   const { colour, reward, finals } = point;
   const [x, y] = [toX(point.x), toY(reward[0])];
   const group = svg("g", { class: "mark", "data-level": point.level, "data-run": point.run });
-  group.append(...known(finals).map((value) => svg("circle", { cx: x, cy: toY(value), r: 2, fill: colour, opacity: 0.55 })));
+  const dot = (value) => svg("circle", { cx: x, cy: toY(value), r: 2, fill: colour, opacity: 0.55 });
+  group.append(...known(finals).map(dot));
   if (reward[1] !== null) {
     const [low, high] = [toY(reward[1]), toY(reward[2])];
     const whisker = `M${x} ${low}V${high}M${x - 5} ${low}h10M${x - 5} ${high}h10`;

@@ -15,7 +15,7 @@ const MOVED = 0.005; // from here on a desired diversity counts as another one
 
 const LEAD = "These are the trained networks, answering here. Drag a goal or an agent (or focus one and use the "
   + "arrow keys), and move the desired diversity away from what they were trained for.";
-const HINT = "Discs: agents. Rings: their goals. Black arrows: their mean actions. Lines: where the agents go from here.";
+const HINT = "Discs: agents. Rings: their goals. Black arrows: mean actions. Lines: where the agents go from here.";
 
 export function live(report) {
   const runs = report.runs.filter((run) => run.live?.networks.length);

@@ -42,8 +42,8 @@ export class LiveMap {
         setTimeout(slice);
         return;
       }
-      const [homogeneous, deviation] = ["homogeneous", "deviation"].map((name) => joined(parts.map((part) => part[name])));
-      this.terms = { rows: points.length, homogeneous, deviation };
+      const whole = (name) => joined(parts.map((part) => part[name]));
+      this.terms = { rows: points.length, homogeneous: whole("homogeneous"), deviation: whole("deviation") };
       this.show(size);
     };
     setTimeout(slice);

@@ -7,8 +7,8 @@ import { colourBar, colourScale, paintField } from "./heat.js";
 import { Episode, viewOf } from "./scene.js";
 
 const TITLE = "Diversity maps";
-const LEAD = "How far apart the agents' policies are at every place where an agent could stand: brighter is more different. "
-  + "The same start and the same colours for all levels; point at a map to read a value.";
+const LEAD = "How far apart the agents' policies are at every place where an agent could stand: brighter is more "
+  + "different. The same start and the same colours for all levels; point at a map to read a value.";
 
 export function maps(report, selection) {
   const runs = report.runs.map((run, index) => ({ ...run, index })).filter(({ maps }) => maps);

@@ -14,8 +14,9 @@ const ONE_GOAL = "#262626"; // of a goal that is everybody's
 export class Stage {
   /** `moveTo(kind, index, place)` while something is dragged; `settle(kind)` when it is let go. */
   constructor({ moveTo, settle }) {
-    Object.assign(this, { moveTo, settle });
+    Object.assign(this, { moveTo, settle, handles: new Map() });
     this.canvas = element("canvas", { "aria-hidden": "true" });
+    this.lines = svg("g", { "aria-hidden": "true" });
     this.overlay = svg("svg", { class: "overlay", role: "group", "aria-label": "Goals and agents, to be dragged" });
     this.node = element("div", { class: "stage" }, this.canvas, this.overlay);
   }
@@ -25,25 +26,33 @@ export class Stage {
     this.view = viewOf(extent, this.node.clientWidth);
     this.node.style.height = `${this.view.height}px`;
     this.overlay.setAttribute("viewBox", `0 0 ${this.view.width} ${this.view.height}`);
+    this.clear();
+  }
+
+  /** Handles are kept while they are moved, and made anew where there are others, or of another size. */
+  clear() {
+    this.handles.clear();
+    this.overlay.replaceChildren(this.lines);
   }
 
   paint(field, most, colour) {
     if (this.view) paintMap(sharp(this.canvas, this.view.width, this.view.height), field, most, colour, this.view);
   }
 
-  /** Draws everything anew; what had the focus has it again. */
   show({ agents, goals, goalOfEach, actions, paths, arrows, colours }) {
     if (!this.view) return;
     const colourOf = (index) => colours[index % colours.length];
-    const focused = document.activeElement?.dataset?.handle;
-    this.overlay.replaceChildren(
+    this.lines.replaceChildren(
       ...arrows.map(({ x, y, agent, action }) => this.smallArrow(x, y, action, colourOf(agent))),
       ...agents.map(({ position }, index) => this.link(position, goalOfEach[index])),
       ...paths.map((path, index) => this.path(path, index, colourOf(index))),
-      ...goals.map((goal, index) => this.goal(goal, index, goals.length > 1 ? colourOf(index) : ONE_GOAL)),
-      ...agents.map((agent, index) => this.agent(agent.position, index, actions[index], colourOf(index))),
     );
-    if (focused) this.overlay.querySelector(`[data-handle="${focused}"]`)?.focus();
+    if (this.handles.size !== goals.length + agents.length) this.clear();
+    const ringOf = (index) => (goals.length > 1 ? colourOf(index) : ONE_GOAL);
+    goals.forEach((place, index) => this.handle("goal", index, ringOf(index)).place(place));
+    agents.forEach(({ position }, index) => {
+      this.handle("agent", index, colourOf(index)).place(position, actions[index]);
+    });
   }
 
   smallArrow(x, y, [dx, dy], colour) {
@@ -65,60 +74,14 @@ export class Stage {
       svg("polyline", { points, class: "path", stroke: colour, "data-path": index + 1 }));
   }
 
-  goal(place, index, colour) {
-    const r = GOAL_RADIUS * this.view.scale;
-    const edge = svg("circle", { r, class: "goal-edge" });
-    return this.handle("goal", index, place, r, edge, svg("circle", { r, class: "goal", stroke: colour }));
-  }
-
-  agent(place, index, [dx, dy], colour) {
-    const r = AGENT_RADIUS * this.view.scale;
-    const there = [dx, -dy].map((value) => value * FULL_ACTION * this.view.scale);
-    return this.handle("agent", index, place, r, svg("circle", { r, class: "agent", fill: colour }),
-      arrow(...there, "arrow-edge"), arrow(...there, "action"));
-  }
-
-  /** Something to drag with a pointer, or to move with the arrow keys. */
-  handle(kind, index, [x, y], radius, ...shapes) {
+  handle(kind, index, colour) {
     const name = `${kind} ${index + 1}`;
-    const move = (place) => this.moveTo(kind, index, this.within(place));
-    return svg("g", {
-      class: "handle", tabindex: "0", role: "slider", transform: this.at([x, y]), "data-handle": name,
-      "aria-label": name, "aria-valuetext": `x ${number(x)}, y ${number(y)}`,
-      "aria-valuenow": x.toFixed(2), "aria-valuemin": this.extent[0], "aria-valuemax": this.extent[1],
-      onkeydown: (event) => {
-        const way = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key];
-        if (!way) return;
-        event.preventDefault();
-        move([x + way[0] * NUDGE, y + way[1] * NUDGE]);
-        this.settle(kind);
-      },
-      onpointerdown: (event) => this.drag(event, name, move, () => this.settle(kind)),
-    }, svg("circle", { r: Math.max(radius, TOUCHABLE), class: "grab" }), ...shapes);
-  }
-
-  /** Follows a pointer, at most once a frame, until it is let go. */
-  drag(event, name, move, settle) {
-    event.preventDefault();
-    this.overlay.querySelector(`[data-handle="${name}"]`)?.focus();
-    this.overlay.setPointerCapture(event.pointerId); // the handle itself is drawn anew at each move
-    const [left, , , top] = this.extent;
-    const box = this.overlay.getBoundingClientRect();
-    let pointer = null;
-    const follow = (moved) => {
-      if (pointer === null) requestAnimationFrame(step);
-      pointer = moved;
-    };
-    const step = () => {
-      move([left + (pointer.clientX - box.left) / this.view.scale, top - (pointer.clientY - box.top) / this.view.scale]);
-      pointer = null;
-    };
-    const release = () => {
-      this.overlay.removeEventListener("pointermove", follow);
-      requestAnimationFrame(settle);
-    };
-    this.overlay.addEventListener("pointermove", follow);
-    this.overlay.addEventListener("lostpointercapture", release, { once: true });
+    if (!this.handles.has(name)) {
+      const handle = new Handle(this, kind, name, colour, (place) => this.moveTo(kind, index, this.within(place)));
+      this.handles.set(name, handle);
+      this.overlay.append(handle.node);
+    }
+    return this.handles.get(name);
   }
 
   at([x, y]) {
@@ -128,6 +91,67 @@ export class Stage {
   within([x, y]) {
     const [left, right, bottom, top] = this.extent;
     return [Math.min(Math.max(x, left), right), Math.min(Math.max(y, bottom), top)];
+  }
+}
+
+/** Something to drag with a pointer, or to move with the arrow keys. */
+class Handle {
+  constructor(stage, kind, name, colour, move) {
+    Object.assign(this, { stage, kind, move });
+    const { scale } = stage.view;
+    const r = (kind === "goal" ? GOAL_RADIUS : AGENT_RADIUS) * scale;
+    const shapes = kind === "goal"
+      ? [svg("circle", { r, class: "goal-edge" }), svg("circle", { r, class: "goal", stroke: colour })]
+      : [svg("circle", { r, class: "agent", fill: colour })];
+    this.arrows = svg("g", { class: "arrows" });
+    this.node = svg("g", {
+      class: "handle", tabindex: "0", role: "slider", "aria-label": name, "data-handle": name,
+      "aria-valuemin": stage.extent[0], "aria-valuemax": stage.extent[1],
+      onkeydown: (event) => this.press(event), onpointerdown: (event) => this.drag(event),
+      ontouchstart: (event) => event.preventDefault(), // the page must not scroll away under the finger
+    }, svg("circle", { r: Math.max(r, TOUCHABLE), class: "grab" }), ...shapes, this.arrows);
+  }
+
+  place([x, y], action = [0, 0]) {
+    this.now = [x, y];
+    this.node.setAttribute("transform", this.stage.at([x, y]));
+    this.node.setAttribute("aria-valuenow", x.toFixed(2));
+    this.node.setAttribute("aria-valuetext", `x ${number(x)}, y ${number(y)}`);
+    const there = [action[0], -action[1]].map((value) => value * FULL_ACTION * this.stage.view.scale);
+    this.arrows.replaceChildren(arrow(...there, "arrow-edge"), arrow(...there, "action"));
+  }
+
+  press(event) {
+    const way = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key];
+    if (!way) return;
+    event.preventDefault();
+    this.move(this.now.map((value, k) => value + way[k] * NUDGE));
+    this.stage.settle(this.kind);
+  }
+
+  /** Follows a pointer, at most once a frame, until it is let go. */
+  drag(event) {
+    event.preventDefault();
+    this.node.focus({ preventScroll: true });
+    this.node.setPointerCapture(event.pointerId);
+    const { extent, overlay, view } = this.stage;
+    const box = overlay.getBoundingClientRect();
+    let pointer = null;
+    const step = () => {
+      const [right, down] = [pointer.clientX - box.left, pointer.clientY - box.top];
+      this.move([extent[0] + right / view.scale, extent[3] - down / view.scale]);
+      pointer = null;
+    };
+    const follow = (moved) => {
+      if (pointer === null) requestAnimationFrame(step);
+      pointer = moved;
+    };
+    const release = () => {
+      this.node.removeEventListener("pointermove", follow);
+      requestAnimationFrame(() => this.stage.settle(this.kind));
+    };
+    this.node.addEventListener("pointermove", follow);
+    this.node.addEventListener("lostpointercapture", release, { once: true });
   }
 }
 

@@ -33,7 +33,8 @@ function tiles(run) {
     ["frames per member", frames(run.progress.frames), run.took],
   ];
   return facts.filter(Boolean).map(([name, value, note]) => element("div", { class: "tile" },
-    element("span", { class: "tile-name" }, name), element("strong", {}, value), element("span", { class: "muted" }, note)));
+    element("span", { class: "tile-name" }, name), element("strong", {}, value),
+    element("span", { class: "muted" }, note)));
 }
 
 function table(report) {

@@ -14,8 +14,8 @@ export class Tip {
 
   /** A title and rows of cells, on the side of x where there is room. */
   show(x, title, rows) {
-    const table = element("table", {}, rows.map((cells) => element("tr", {}, cells.map((cell) => element("td", {}, cell)))));
-    this.node.replaceChildren(element("strong", {}, title), table);
+    const row = (cells) => element("tr", {}, cells.map((cell) => element("td", {}, cell)));
+    this.node.replaceChildren(element("strong", {}, title), element("table", {}, rows.map(row)));
     const width = this.box.clientWidth;
     this.node.style.left = x > width / 2 ? "" : `${x + 16}px`;
     this.node.style.right = x > width / 2 ? `${width - x + 16}px` : "";
