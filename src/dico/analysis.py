@@ -102,16 +102,14 @@ def curves(run: Run, metric: str) -> Float[np.ndarray, "members iterations"]:
     >>> curves(run, "reward").shape  # doctest: +SKIP
     (8, 40)
     """
-    values = run.metric(metric, controlled_group(run)).numpy()
-    if not values.size:
-        raise RunError(f"{run.folder} has no metrics yet: look again when its first iteration is done")
+    values = _read(run, metric)
     values[diverged(run)] = np.nan
     return values
 
 
 def frames(run: Run) -> Float[np.ndarray, " iterations"]:
     """Environment steps of each member at the end of each iteration."""
-    return np.nanmax(run.metric("frames", controlled_group(run)).numpy(), axis=0)
+    return np.fmax.reduce(_read(run, "frames"), axis=0)  # without NaN, if it can be
 
 
 def diverged(run: Run) -> Bool[np.ndarray, " members"]:
@@ -234,6 +232,13 @@ def check_comparable(runs: Sequence[Run]) -> None:
         if len(set(named.values())) > 1:
             each = ", ".join(f"{folder}: {value}" for folder, value in named.items())
             raise RunError(f"runs in one comparison must have the same {name}, got {each}")
+
+
+def _read(run: Run, metric: str) -> Float[np.ndarray, "members iterations"]:
+    values = run.metric(metric, controlled_group(run)).numpy()
+    if not values.size:
+        raise RunError(f"{run.folder} has no metrics yet: look again when its first iteration is done")
+    return values
 
 
 def _task(run: Run) -> str:

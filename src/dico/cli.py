@@ -2,9 +2,8 @@
 
 import sys
 import warnings
-import webbrowser
 from argparse import ArgumentParser
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,14 +16,13 @@ from dico._checks import check_choice, check_positive
 from dico.bounds import max_snd
 from dico.experiments import preset
 from dico.runs import Run, RunError, load
-from dico.snapshot import snapshot
 from dico.tasks import TASKS
 from dico.train.config import Config
 from dico.train.evaluate import evaluate
 from dico.train.loggers import TensorBoard, WandB
 from dico.train.progress import make_progress, summary
 from dico.train.session import ITERATIONS_BETWEEN_CHECKPOINTS, Interrupted, Observer, resume, train
-from dico.viz.report import write_report
+from dico.viz.commands import Map, Report, Video, draw, film, report
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,22 +79,6 @@ class Eval:
 
 
 @dataclass(frozen=True)
-class Report:
-    """Write a page about a run, or about several to compare: curves, decision, maps, episodes, live networks."""
-
-    runs: Positional[tuple[Path, ...]]
-    """The run folders; all of one task. A run may still be training."""
-    out: Path | None = None
-    """The page; by default report.html in the run folder, or here if there are several."""
-    stat: str = "mean"
-    """Over seeds: mean (and standard deviation) or iqm (interquartile mean and 95 % bootstrap interval)."""
-    figures: bool = True
-    """Write the figures too, as PNG and SVG into the folder figures beside the page."""
-    open: bool = False
-    """Show the page in the browser."""
-
-
-@dataclass(frozen=True)
 class Bound:
     """The largest SND that a team can have in an action box."""
 
@@ -113,7 +95,10 @@ class Tasks:
     """List the tasks: agents, sizes of observations and actions, the paper's diversity levels."""
 
 
-COMMANDS = {"train": Train, "resume": Resume, "eval": Eval, "report": Report, "bound": Bound, "tasks": Tasks}
+COMMANDS = {
+    "train": Train, "resume": Resume, "eval": Eval, "report": Report, "map": Map, "video": Video, "bound": Bound,
+    "tasks": Tasks,
+}  # fmt: skip
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -171,7 +156,14 @@ def _run(command: object, console: Console) -> int:
             )
             console.print(summary(rows, f"{command.episodes} episodes of each member"))
         case Report():
-            _report(command, console)
+            page, figures = report(command)
+            _say_where(page, console)
+            if figures:
+                _say_where(f"{len(figures)} figures into {figures[0].parent}", console)
+        case Map():
+            _say_where(draw(command), console)
+        case Video():
+            _say_where(film(command, console), console)
         case Bound():
             best = max_snd(command.agents, command.low, command.high)
             proof = "exact" if best.exact else f"at most {best.upper_bound:.6g}"
@@ -195,31 +187,6 @@ def _observers(command: Train | Resume, console: Console) -> list[Observer]:
     return observers
 
 
-def _report(command: Report, console: Console) -> None:
-    if not command.runs:
-        raise ValueError("runs must be at least one run folder, got none: dico report runs/NAME")
-    runs = [snapshot(load(folder)) for folder in command.runs]
-    draw = _import_figures() if command.figures else None
-    path = write_report(runs, command.out, stat=command.stat)
-    console.print(f"page in {path}", markup=False, highlight=False, soft_wrap=True)
-    if draw is not None:
-        folder = path.parent / "figures"
-        written = draw(runs, folder, stat=command.stat)
-        console.print(f"{len(written)} figures in {folder}", markup=False, highlight=False, soft_wrap=True)
-    if command.open:
-        webbrowser.open(path.resolve().as_uri())
-
-
-def _import_figures() -> Callable[..., list[Path]]:
-    """Only when they are wanted: the page needs no matplotlib."""
-    try:
-        from dico.viz.figures import write_figures
-    except ImportError as error:
-        cure = 'pip install "dico-marl[viz]", or write the page alone with --no-figures'
-        raise ImportError(f"figures cannot be drawn ({error}): {cure}") from None
-    return write_figures
-
-
 def _conclude(run: Run, console: Console) -> None:
     rows = run.rows()
     if not rows:
@@ -229,6 +196,10 @@ def _conclude(run: Run, console: Console) -> None:
     )
     where = f"results in {run.folder}; dico.load({str(run.folder)!r}) opens them in Python"
     console.print(where, markup=False, highlight=False, soft_wrap=True)
+
+
+def _say_where(what: Path | str, console: Console) -> None:
+    console.print(f"wrote {what}", markup=False, highlight=False, soft_wrap=True)
 
 
 def _tasks() -> Table:

@@ -1,10 +1,27 @@
-"""Run folders written by hand, whose every number is known."""
+"""Run folders that the tests look at: written by hand, whose every number is known, or trained for a moment."""
 
+import atexit
 import json
+import shutil
+import tempfile
 from dataclasses import asdict
+from functools import cache
+from pathlib import Path
 
+import dico
 from dico.experiments import preset
 from dico.runs import FORMAT, Run, load
+
+TINY = {
+    "envs": 4, "frames_per_batch": 400, "hidden": (8,), "epochs": 2, "minibatch": 100, "updates": 3, "batch": 16,
+    "replay": 1000, "seeds": 1,
+}  # fmt: skip
+TRAINED = {
+    "navigation": {"snd": ("0", "0.5", "free"), "seeds": 2, "frames": 2000},
+    "dispersion": {"snd": ("0", "1"), "frames": 800},
+    "sampling": {"snd": ("1", "free"), "frames": 400},
+    "tag": {"snd": ("0.3", "free"), "frames": 800},
+}
 
 
 def write_run(folder, values, *, snd=("0", "0.5", "free"), seeds=2, task="navigation", **settings) -> Run:
@@ -23,3 +40,11 @@ def write_run(folder, values, *, snd=("0", "0.5", "free"), seeds=2, task="naviga
                 if own is not None:
                     lines.write(json.dumps(row | own) + "\n")
     return load(folder)
+
+
+@cache
+def trained(task) -> Run:
+    """A run of few frames and tiny networks, the same for all tests."""
+    folder = Path(tempfile.mkdtemp())
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return dico.train(preset("quick", task, **(TINY | TRAINED[task])), folder / task, device="cpu")

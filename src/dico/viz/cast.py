@@ -70,16 +70,21 @@ class Cast:
 
 def choose(run: Run, wanted: Sequence[str | float] = (), seed: int | None = None) -> Cast:
     """One member of each level, or of the levels wanted; by default those of the run's first seed."""
+    members = one_of_each(run, wanted, seed)
+    task, indices = run.task(), [member.index for member in members]
+    return Cast(run, task, members, tuple(run.policies(group.name, indices) for group in task.groups))
+
+
+def one_of_each(run: Run, wanted: Sequence[str | float] = (), seed: int | None = None) -> tuple[Member, ...]:
+    """A member of each level, or of the levels wanted, and of one seed; those that diverged are left out."""
     seed = min(member.seed for member in run.members) if seed is None else seed
     chosen = [parse_constraint(str(level)).texts()[0] for level in wanted] or levels(run)
-    members = tuple(run.member(level, seed) for level in chosen)
+    members = [run.member(level, seed) for level in chosen]
     gone = diverged(run)
     for member in members:
         if gone[member.index]:
-            warnings.warn(f"snd {member.constraint}, seed {seed} diverged and is left out", stacklevel=2)
-    members = tuple(member for member in members if not gone[member.index])
-    if not members:
+            warnings.warn(f"snd {member.constraint} with seed {seed} diverged and is left out", stacklevel=2)
+    left = tuple(member for member in members if not gone[member.index])
+    if not left:
         raise RunError(f"all members of {run.folder} with seed {seed} diverged: choose another seed")
-    task = run.task()
-    indices = [member.index for member in members]
-    return Cast(run, task, members, tuple(run.policies(group.name, indices) for group in task.groups))
+    return left

@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import PercentFormatter
 
 from dico.analysis import (
     aggregate,
@@ -19,7 +18,7 @@ from dico.analysis import (
 )
 from dico.runs import Run
 from dico.viz.colours import level_colours
-from dico.viz.style import in_thousands, level_label, metric_name
+from dico.viz.style import in_thousands, level_label, lost, metric_name
 
 
 def plot_reward(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = False) -> Axes:
@@ -35,8 +34,9 @@ def plot_diversity(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = Fa
     axes.set_ylabel(f"measured {metric_name(run)}")
     colours = level_colours(levels(run))
     for level in levels(run):
-        for bound in sorted(set(bounds_of(level))):
-            if level != "free" and np.isfinite(bound):
+        low, high = bounds_of(level)
+        for bound in {low, high}:
+            if bound == high != np.inf or bound == low > 0:
                 axes.axhline(bound, color=colours[level], linestyle=(0, (4, 3)), linewidth=1.1, zorder=1.5)
     return _plot(axes, run, curves(run, controlled_metric(run)), stat, seeds)
 
@@ -45,7 +45,7 @@ def plot_tracking(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = Fal
     """How far the measured diversity is from the desired one, in per cent of that; free desires nothing."""
     axes.set_title("Tracking error")
     axes.set_ylabel("|measured - desired| / desired")
-    axes.yaxis.set_major_formatter(PercentFormatter(1.0))
+    axes.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.6g} %")
     plotted = _plot(axes, run, tracking_error(run), stat, seeds, shown=lambda level: level != "free")
     axes.set_ylim(bottom=0)
     return plotted
@@ -66,16 +66,15 @@ def level_legend(axes: Axes, run: Run) -> None:
     for line in axes.get_lines():
         level = line.get_gid()
         if level is not None:
-            lost, all_of_them = int(gone[of_level(run, level)].sum()), int(of_level(run, level).sum())
-            note = f" ({lost} of {all_of_them} diverged)" if lost else ""
-            line.set_label(level_label(level) + note)
+            own = of_level(run, level)
+            line.set_label(level_label(level) + lost(int(gone[own].sum()), int(own.sum())))
     axes.legend(title=f"desired {metric_name(run)}", loc="upper left", bbox_to_anchor=(1.01, 1.0), alignment="left")
 
 
 def _plot(
     axes: Axes, run: Run, values: np.ndarray, stat: str, seeds: bool, shown: Callable[[str], bool] = lambda _: True
 ) -> Axes:
-    x, label = in_thousands(frames(run))
+    x, label = in_thousands(frames(run)[: values.shape[1]])  # a run in training may be longer by now
     axes.set_xlabel(label)
     colours = level_colours(levels(run))
     mark = {"marker": "o", "markersize": 4} if len(x) == 1 else {}

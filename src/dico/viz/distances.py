@@ -1,6 +1,7 @@
 """Who differs from whom: the behavioural distance of every two agents, at any time of the training."""
 
 from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 from jaxtyping import Float
@@ -25,7 +26,7 @@ def matrices(run: Run) -> Float[np.ndarray, "members iterations n n"]:
     """
     rows = run.rows()
     if not any("distances" in row for row in rows):
-        raise RunError(f"{run.folder} has no distances: they are kept for teams of 2 to 16 agents, since dico 0.2")
+        raise RunError(f"{run.folder} has no distances: they are kept for teams of 2 to 16 agents, by newer versions")
     pairs = run.metric("distances", controlled_group(run)).numpy()
     n = round((1 + np.sqrt(1 + 8 * pairs.shape[-1])) / 2)
     i, j = np.triu_indices(n, 1)
@@ -60,6 +61,7 @@ def plot_distances(axes: Axes, matrix: Float[np.ndarray, "n n"], scale: Normaliz
 def renew_distances(image: AxesImage, texts: Sequence[Text], matrix: Float[np.ndarray, "n n"]) -> None:
     """Show another matrix in the same picture."""
     image.set_data(matrix)
+    bright = 0.6 * cast(float, image.norm.vmax)
     for text, value in zip(texts, matrix.flatten(), strict=False):
         text.set_text(f"{value:.2f}" if np.isfinite(value) else "none")
-        text.set_color("black" if image.norm(value) > 0.6 else "white")
+        text.set_color("black" if value > bright else "white")

@@ -122,7 +122,7 @@ def as_mapped(task: Task) -> MappedTask:
     mapped = ", ".join(name for name, each in TASKS.items() if issubclass(each, MappedTask))
     raise ValueError(
         f"{task.name} has no map over positions ({mapped} have): choose two of its {task.obs_dim} observed numbers "
-        f"with coordinates, such as 0 1"
+        f"instead (--coordinates 0 1)"
     )
 
 

@@ -12,13 +12,13 @@ from dico.analysis import check_comparable, levels
 from dico.episodes import play
 from dico.runs import Run
 from dico.tasks import MappedTask
-from dico.viz.cast import Cast, choose
+from dico.viz.cast import Cast, choose, one_of_each
 from dico.viz.curves import level_legend, plot_diversity, plot_overflow, plot_reward, plot_tracking
 from dico.viz.decision import plot_decision
 from dico.viz.distances import distance_scale, matrices, plot_distances
 from dico.viz.fields import as_mapped, check_coordinates
 from dico.viz.maps import colour_bar, extent_of, map_scale, middle_of, plot_map, plot_slice
-from dico.viz.scenes import legend
+from dico.viz.scenes import aspect_of, covering, legend
 from dico.viz.style import (
     caption,
     level_panels,
@@ -84,7 +84,7 @@ def draw_curves(run: Run, stat: str = "mean", *, seeds: bool = False) -> Figure:
         left, right = figure.subplots(1, 2)
         plot_reward(left, run, stat, seeds=seeds)
         level_legend(plot_diversity(right, run, stat, seeds=seeds), run)
-        caption(figure, _statistics(run, stat, "dashed: desired"))
+        caption(figure, _statistics([run], stat, "dashed: desired"))
         return figure
 
 
@@ -95,7 +95,7 @@ def draw_tracking(run: Run, stat: str = "mean", *, seeds: bool = False) -> Figur
         left, right = figure.subplots(1, 2)
         plot_tracking(left, run, stat, seeds=seeds)
         level_legend(plot_overflow(right, run, stat, seeds=seeds), run)
-        caption(figure, _statistics(run, stat, "free desires nothing" if "free" in levels(run) else ""))
+        caption(figure, _statistics([run], stat, "free desires nothing" if "free" in levels(run) else ""))
         return figure
 
 
@@ -107,7 +107,7 @@ def draw_decision(runs: Sequence[Run], stat: str = "mean") -> Figure:
         axes = plot_decision(figure.subplots(), runs, stat)
         title = f"desired {metric_name(runs[0])}" if len(runs) == 1 else "run"
         axes.legend(title=title, loc="upper left", bbox_to_anchor=(1.01, 1.0), alignment="left")
-        caption(figure, _statistics(runs[0], stat, "mean over the last tenth"))
+        caption(figure, _statistics(runs, stat, "last tenth of the iterations"))
         return figure
 
 
@@ -158,33 +158,36 @@ def draw_slice(cast: Cast, coordinates: tuple[int, int], state_seed: int = 0, *,
 def draw_trajectories(cast: Cast, seed: int = 0, *, frames: int = FRAMES) -> Figure:
     """An episode of each level from left to right, all from the same start."""
     recording = cast.record(seed)
-    steps = moments([recording.length(k) for k in range(len(cast.members))], frames)
-    first = cast.scene(recording, 0)
+    lengths = [recording.length(k) for k in range(len(cast.members))]
+    steps = moments(lengths, frames)
+    scenes = [cast.scene(recording, k) for k in range(len(cast.members))]
+    extent = covering(scenes)
+    room = 0.15 if min(lengths) < max(lengths) else 0.05  # to say when an episode ended
     with styled():
-        figure, axes = panels(len(cast.members), frames, label=0.05)
-        for k, (row, member) in enumerate(zip(axes, cast.members, strict=True)):
-            plot_strip(row, cast.scene(recording, k), steps, level_title(cast.run, member.constraint))
+        figure, axes = panels(len(scenes), frames, label=room, aspect=aspect_of(extent))
+        for row, scene, member in zip(axes, scenes, cast.members, strict=True):
+            plot_strip(list(row), scene, steps, extent)
+            row[0].set_ylabel(level_title(cast.run, member.constraint, "\n"))
         for each, step in zip(axes[0], steps, strict=True):
             each.set_title(f"step {step}")
-        caption(figure, ", ".join([*_who(cast), f"start {seed}", "actions by the mean", *legend(first)]))
+        caption(figure, ", ".join([*_who(cast), f"start {seed}", "actions by the mean", *legend(scenes[0])]))
         return figure
 
 
 def draw_distances(run: Run, seed: int | None = None) -> Figure:
     """Who differs from whom at the end, in one seed of each level."""
-    seed = min(member.seed for member in run.members) if seed is None else seed
-    every = matrices(run)
-    shown = {level: every[run.member(level, seed).index, -1] for level in levels(run)}
+    members, every = one_of_each(run, (), seed), matrices(run)
+    shown = {member.constraint: every[member.index, -1] for member in members}
     scale = distance_scale(list(shown.values()))
     with styled():
         figure, axes = level_panels(len(shown), label=0.5)
-        for each, (level, matrix) in zip(axes, shown.items(), strict=True):
-            image, _ = plot_distances(each, matrix, scale)
+        images = [plot_distances(each, matrix, scale)[0] for each, matrix in zip(axes, shown.values(), strict=True)]
+        for each, level in zip(axes, shown, strict=True):
             each.set_title(level_title(run, level))
             each.set_xlabel("agent")
         axes[0].set_ylabel("agent")
-        colour_bar(figure, image, axes, r"mean $W_2$ distance")
-        caption(figure, f"{what(run)}, seed {seed}, {so_far(run)}")
+        colour_bar(figure, images[0], axes, r"mean $W_2$ distance")
+        caption(figure, f"{what(run)}, seed {members[0].seed}, {so_far(run)}")
         return figure
 
 
@@ -199,5 +202,7 @@ def _who(cast: Cast) -> list[str]:
     return [what(cast.run), f"seed {cast.members[0].seed}", so_far(cast.run)]
 
 
-def _statistics(run: Run, stat: str, note: str) -> str:
-    return ", ".join(filter(None, [what(run), over_seeds(run, stat), so_far(run), note]))
+def _statistics(runs: Sequence[Run], stat: str, note: str) -> str:
+    """What is shown of which runs; where they differ, each once."""
+    told = ([what(run) for run in runs], [over_seeds(run, stat) for run in runs], [so_far(run) for run in runs], [note])
+    return ", ".join(" and ".join(dict.fromkeys(each)) for each in told if any(each))

@@ -1,6 +1,6 @@
 """What moves: episodes of several members side by side, and who differs from whom over a training."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,21 +13,21 @@ from matplotlib.image import AxesImage
 from torch import Tensor
 
 from dico._checks import check_positive
-from dico.analysis import frames, levels
+from dico.analysis import frames
 from dico.episodes import Recording
 from dico.runs import Run
 from dico.tasks import MappedTask, map_state
-from dico.viz.cast import Cast
+from dico.viz.cast import Cast, one_of_each
 from dico.viz.distances import distance_scale, matrices, plot_distances, renew_distances
-from dico.viz.fields import field_of, grid, seen_on_grid
+from dico.viz.fields import Extent, field_of, grid, seen_on_grid
 from dico.viz.maps import colour_bar, map_scale, plot_field
-from dico.viz.scenes import Picture, array, legend
+from dico.viz.scenes import Picture, array, aspect_of, covering, legend
 from dico.viz.style import caption, level_panels, level_title, styled, what
 from dico.viz.video import Film
 
 HOLD = 1.0
 """Seconds for which the last picture stands."""
-DPI = 150
+DPI = 200
 MAP_RESOLUTION = 50
 
 
@@ -36,11 +36,15 @@ def film_episode(cast: Cast, seed: int = 0, *, with_map: bool, fps: int = 20, dp
     check_positive("fps", fps)
     recording = cast.record(seed)
     lengths = [recording.length(k) for k in range(len(cast.members))]
+    scenes = [cast.scene(recording, k) for k in range(len(cast.members))]
+    extent = covering(scenes)
     with styled():
-        figure, axes = level_panels(len(cast.members), legend=0.9 if with_map else 0.0, label=0.55)
+        figure, axes = level_panels(len(scenes), legend=0.9 if with_map else 0.0, label=0.55, aspect=aspect_of(extent))
         figure.set_dpi(dpi)
-        beneath = _MapBeneath(cast, recording, axes) if with_map else None
-        pictures = [Picture(each, cast.scene(recording, k), over_map=with_map) for k, each in enumerate(axes)]
+        beneath = _MapBeneath(cast, recording, axes, extent) if with_map else None
+        pictures = [
+            Picture(each, scene, over_map=with_map, extent=extent) for each, scene in zip(axes, scenes, strict=True)
+        ]
         for each, member in zip(axes, cast.members, strict=True):
             each.set_title(level_title(cast.run, member.constraint))
         if beneath is not None:
@@ -60,12 +64,13 @@ def film_episode(cast: Cast, seed: int = 0, *, with_map: bool, fps: int = 20, dp
     return _film(figure, show, max(lengths) + 1, fps)
 
 
-def film_distances(run: Run, seed: int | None = None, *, fps: int = 10, dpi: int = DPI) -> Film:
-    """The behavioural distances in one seed of each level, from iteration to iteration."""
+def film_distances(
+    run: Run, wanted: Sequence[str | float] = (), seed: int | None = None, *, fps: int = 10, dpi: int = DPI
+) -> Film:
+    """The behavioural distances in one member of each level, or of the levels wanted, from iteration to iteration."""
     check_positive("fps", fps)
-    seed = min(member.seed for member in run.members) if seed is None else seed
-    every = matrices(run)
-    shown = {level: every[run.member(level, seed).index] for level in levels(run)}
+    members, every = one_of_each(run, wanted, seed), matrices(run)
+    shown = {member.constraint: every[member.index] for member in members}
     scale, so_far = distance_scale(list(shown.values())), frames(run)
     with styled():
         figure, axes = level_panels(len(shown), label=0.55)
@@ -79,11 +84,11 @@ def film_distances(run: Run, seed: int | None = None, *, fps: int = 10, dpi: int
         below = caption(figure, "")
 
     def show(step: int) -> None:
-        below.set_text(f"{what(run)}, seed {seed}, {int(so_far[step]):,} frames")
+        below.set_text(f"{what(run)}, seed {members[0].seed}, {int(so_far[step]):,} frames")
         for (image, texts), matrix in zip(drawn, shown.values(), strict=True):
             renew_distances(image, texts, matrix[step])
 
-    return _film(figure, show, len(so_far), fps)
+    return _film(figure, show, every.shape[1], fps)
 
 
 @dataclass
@@ -93,12 +98,12 @@ class _MapBeneath:
     cast: Cast
     recording: Recording
     axes: list[Axes]
+    extent: Extent
     images: list[AxesImage] = field(init=False)
     _seen: Tensor = field(init=False)
 
     def __post_init__(self):
-        self._extent = self.cast.task.scene(self._states(0)).extent
-        self._grid = grid(self._extent, MAP_RESOLUTION)
+        self._grid = grid(self.extent, MAP_RESOLUTION)
         self._seen = self._see(0)
         first = self._fields()
         scale = map_scale(first)
@@ -122,7 +127,7 @@ class _MapBeneath:
         return seen_on_grid(task, self._states(step), self.cast.policy.members, *self._grid)
 
     def _fields(self) -> list[Any]:
-        return field_of(self.cast.policy, self._seen, *self._grid, self._extent).apart()
+        return field_of(self.cast.policy, self._seen, *self._grid, self.extent).apart()
 
 
 def _returns(cast: Cast, recording: Recording) -> Float[np.ndarray, "members steps"]:

@@ -20,8 +20,8 @@ from dico.viz.style import MAP
 
 ARROWS = 9
 """Arrows along each side of a map."""
-DOTS = 400
-"""Observations shown over a map, at most about so many."""
+DOTS = 500
+"""Observations shown over a map, at most so many."""
 
 
 def map_scale(fields: Sequence[Field]) -> Normalize:
@@ -55,8 +55,9 @@ def plot_arrows(axes: Axes, actions: Float[Tensor, "rows columns n 2"], field: F
     longest = max(float(np.linalg.norm(chosen, axis=-1).max()), 1e-9)
     spacing = (field.extent[1] - field.extent[0]) / (len(across) + 1)
     for agent in range(agents):
+        width = 0.011 - 0.006 * agent / max(agents - 1, 1)  # thinner ones on top: equal arrows are all seen
         axes.quiver(x, y, chosen[..., agent, 0], chosen[..., agent, 1], color=TEAM[agent % len(TEAM)], angles="xy",
-                    scale_units="xy", scale=longest / (0.85 * spacing), width=0.007, headwidth=3.6, headlength=4,
+                    scale_units="xy", scale=longest / (0.85 * spacing), width=width, headwidth=3.6, headlength=4,
                     edgecolor="white", linewidth=0.35, zorder=3.5)  # fmt: skip
 
 
@@ -80,7 +81,7 @@ def plot_slice(
     image.set_interpolation("nearest")
     axes.set_aspect("auto")
     i, j = coordinates
-    some = array(seen[:: max(1, len(seen) // DOTS)])
+    some = array(seen[torch.randperm(len(seen), generator=torch.Generator().manual_seed(0))[:DOTS]])
     axes.plot(some[:, i], some[:, j], ".", markersize=2, markeredgewidth=0, color="white", alpha=0.7, zorder=2)
     axes.set_xlim(*field.extent[:2])
     axes.set_ylim(*field.extent[2:])

@@ -1,5 +1,6 @@
 """Drawing a task's scenes: what stands where, and the trails that lead there."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,22 +12,25 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgba
 from matplotlib.image import AxesImage
+from matplotlib.lines import Line2D
 from matplotlib.patches import Circle as Disc
 from matplotlib.patches import Rectangle
 from torch import Tensor
 
 from dico.tasks.scene import BLACK, GREEN, RED, Box, Circle, Scene
 from dico.viz.fields import Extent
-from dico.viz.style import FAINT
 
-TRAIL = 60
-"""Steps after which a trail has faded away."""
+TRAIL = 100
+"""Steps over which a trail fades."""
+FRESH, OLD = 0.8, 0.15
+"""How strong a trail is where it begins, and when it has faded."""
 MOVES = 1e-3
 """Whatever moves farther than this within an episode leaves a trail."""
-HALO = [patheffects.withStroke(linewidth=3.2, foreground="white")]
+ROOM = 1.5
+HALO = [patheffects.withStroke(linewidth=2.4, foreground="white")]
 COLOURS = {BLACK: "black", GREEN: "green", RED: "red"}
-PAPER, VALUE = "#ffffff", "#c9dcea"
-"""A cell with nothing left in it, and one that is full."""
+EDGE, PAPER, VALUE = "#b8b8b8", "#ffffff", "#c9dcea"
+"""The edge of a world; a cell with nothing left in it, and one that is full."""
 
 
 @dataclass
@@ -41,29 +45,32 @@ class Picture:
     over_map: bool = False
     """Whether diversity is painted underneath: then of the scene's own cells only the empty ones show."""
     extent: Extent | None = None
-    """What to show, if not the scene's own extent."""
+    """What to show, if not what the scene asks for."""
     _moving: list[tuple[Any, Artist]] = field(init=False, default_factory=list)
     _trails: list[tuple[Float[np.ndarray, "steps 2"], str, LineCollection]] = field(init=False, default_factory=list)
     _cells: AxesImage | None = field(init=False, default=None)
 
     def __post_init__(self):
         frame_axes(self.axes, self.extent or self.scene.extent)
+        if any(box.role == "bounds" for box in self.scene.boxes):  # which frames the scene by itself
+            self.axes.spines[:].set_visible(False)
         if self.scene.field is not None:
             self._cells = self.axes.imshow(
                 self._paint(0), extent=self.scene.extent, origin="lower", interpolation="nearest", zorder=0.5
             )
         for line in self.scene.lines:
             link = line.role == "link"
-            style = {"linestyle": (0, (2, 2)), "linewidth": 0.9} if link else {"linewidth": 2}
-            (drawn,) = self.axes.plot([], [], color=line.colour, zorder=1, **style)
-            self._moving.append((line, drawn))
+            dashes = (0, (2, 2)) if link else "-"
+            drawn = Line2D([], [], color=line.colour, linewidth=0.9 if link else 2, linestyle=dashes, zorder=1)
+            self._moving.append((line, self.axes.add_line(drawn)))
         for box in self.scene.boxes:
             self._moving.append((box, self.axes.add_patch(self._rectangle(box))))
         for circle in self.scene.circles:
             path = array(circle.centre)
             if np.ptp(path, axis=0).max() > MOVES:
-                trail = LineCollection([], zorder=3, linewidths=2, capstyle="butt")
-                self._trails.append((path, circle.colour, self.axes.add_collection(trail)))
+                trail = LineCollection([], zorder=3, linewidths=1.6, capstyle="butt")
+                self.axes.add_collection(trail)
+                self._trails.append((path, circle.colour, trail))
             self._moving.append((circle, self.axes.add_patch(self._disc(circle))))
 
     def show(self, step: int) -> None:
@@ -71,10 +78,10 @@ class Picture:
         if self._cells is not None:
             self._cells.set_data(self._paint(step))
         for path, colour, trail in self._trails:
-            points = path[max(0, step - TRAIL) : step + 1]
-            age = np.arange(len(points) - 1, 0, -1) / TRAIL
+            points = path[: step + 1]
+            age = np.minimum(np.arange(step, 0, -1) / TRAIL, 1)
             trail.set_segments(list(np.stack([points[:-1], points[1:]], 1)))
-            trail.set_color([to_rgba(colour, 0.75 * (1 - old)) for old in age])
+            trail.set_color([to_rgba(colour, alpha) for alpha in FRESH + (OLD - FRESH) * age])
         for shape, artist in self._moving:
             self._move(shape, artist, step)
 
@@ -98,15 +105,15 @@ class Picture:
 
     def _disc(self, circle: Circle) -> Disc:
         if circle.filled:
-            return Disc((0, 0), circle.radius, facecolor=circle.colour, edgecolor="white", linewidth=0.9, zorder=5)
-        return Disc((0, 0), circle.radius, facecolor="none", edgecolor=circle.colour, linewidth=1.8, zorder=4,
+            return Disc((0, 0), circle.radius, facecolor=circle.colour, edgecolor="white", linewidth=0.7, zorder=5)
+        return Disc((0, 0), circle.radius, facecolor="none", edgecolor=circle.colour, linewidth=1.4, zorder=4,
                     path_effects=HALO)  # fmt: skip
 
     def _rectangle(self, box: Box) -> Rectangle:
         border = box.role == "bounds"
-        return Rectangle((0, 0), box.length, box.width, rotation_point="center", zorder=2 if not border else 1.5,
-                         facecolor=box.colour if box.filled else "none", edgecolor=FAINT if border else box.colour,
-                         linewidth=0.8 if border else 2)  # fmt: skip
+        return Rectangle((0, 0), box.length, box.width, rotation_point="center", zorder=1.5 if border else 2,
+                         facecolor=box.colour if box.filled else "none", edgecolor=EDGE if border else box.colour,
+                         linewidth=1 if border else 2)  # fmt: skip
 
     def _paint(self, step: int) -> Float[np.ndarray, "rows columns 4"]:
         """The scene's cells: from empty to full, or over a map a veil on the empty ones."""
@@ -117,14 +124,32 @@ class Picture:
         return np.array(to_rgba(PAPER)) * (1 - left) + np.array(to_rgba(VALUE)) * left
 
 
+def covering(scenes: Sequence[Scene]) -> Extent:
+    """What to show so that no circle leaves the picture, but no more than ``ROOM`` times what the scenes ask for."""
+    extent = np.array(scenes[0].extent).reshape(2, 2)  # (x, y), (least, greatest)
+    middle, half = extent.mean(1), np.ptp(extent, axis=1) / 2
+    centres = [(array(circle.centre), circle.radius) for scene in scenes for circle in scene.circles]
+    reach = [np.abs(centre - middle).reshape(-1, 2).max(0) + radius for centre, radius in centres]
+    half = np.clip(np.max([half, *reach], axis=0), half, ROOM * half)
+    (left, bottom), (right, top) = (middle - half).tolist(), (middle + half).tolist()
+    return left, right, bottom, top
+
+
+def aspect_of(extent: Extent) -> float:
+    """Height of a view, in units of its width."""
+    return (extent[3] - extent[2]) / (extent[1] - extent[0])
+
+
 def legend(scene: Scene, *, over_map: bool = False) -> list[str]:
     """What the shapes of a scene are, in words."""
-    discs = {circle.role: circle.colour for circle in scene.circles if circle.filled}
-    rings = dict.fromkeys(circle.role for circle in scene.circles if not circle.filled)
-    told = [f"{COLOURS.get(colour, 'coloured')}: {role}" for role, colour in discs.items()] if len(discs) > 1 else []
-    told = told or [f"discs: {role}s" for role in discs]
-    told += [f"rings: {role}s" for role in rings]
-    told += [f"{box.role}: {COLOURS.get(box.colour, 'box')}" for box in scene.boxes if box.role != "bounds"]
+    colours: dict[tuple[str, str], set[str]] = {}
+    for circle in scene.circles:
+        colours.setdefault(("discs" if circle.filled else "rings", circle.role), set()).add(circle.colour)
+    told = []
+    for (shape, role), used in colours.items():
+        named = f"{COLOURS[next(iter(used))]} " if len(used) == 1 and used <= COLOURS.keys() else ""
+        told.append(f"{named}{shape}: {role}")
+    told += [f"box: {box.role}" for box in scene.boxes if box.role != "bounds"]
     if any(circle.visible is not None for circle in scene.circles):
         told.append("dotted: eaten")
     if scene.field is not None:
@@ -142,7 +167,7 @@ def frame_axes(axes: Axes, extent: Extent) -> None:
     axes.grid(False)
     for spine in axes.spines.values():
         spine.set_visible(True)
-        spine.set_color("#c4c4c4")
+        spine.set_color(EDGE)
 
 
 def array(tensor: Tensor) -> np.ndarray:

@@ -1,32 +1,30 @@
 """How figures look, what they say of themselves, and how they are written: headless, whole or not at all."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 from dico._checks import check_choice
 from dico.analysis import STATISTICS, bounds_of, controlled_group, controlled_metric, frames, levels
 from dico.runs import Run, RunError
-
-try:
-    from matplotlib import rc_context
-    from matplotlib.axes import Axes
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-    from matplotlib.text import Text
-except ModuleNotFoundError as missing:
-    raise ImportError(f'figures need {missing.name}: pip install "dico-marl[viz]"') from None
 
 FORMATS = ("png", "svg", "pdf")
 INK, FAINT = "#262626", "#6b6b6b"
 """Of what is to be read, and of what stands back."""
 MAP = "viridis"
 """The colours of diversity over positions, dark where agents agree."""
-PANEL = 2.0
-"""Side of one panel of a map or a trajectory, in inches."""
+PANEL = 1.65
+"""Width of one panel of a map or a trajectory, in inches."""
+LETTERS = 17
+"""How many letters of a caption fit into an inch."""
 COLUMNS = 4
 """Panels in a row, at most."""
 STYLE: dict[str, Any] = {
@@ -38,14 +36,14 @@ STYLE: dict[str, Any] = {
     "legend.frameon": False, "legend.fontsize": 8, "legend.title_fontsize": 8, "lines.linewidth": 1.7,
     "figure.constrained_layout.use": True, "figure.constrained_layout.h_pad": 0.06,
     "figure.constrained_layout.w_pad": 0.09,
-    "svg.hashsalt": "dico", "svg.fonttype": "none", "pdf.fonttype": 42,
+    "svg.hashsalt": "dico", "pdf.fonttype": 42,
 }  # fmt: skip
 
 
 @contextmanager
 def styled() -> Iterator[None]:
     """Draw within: nothing of the style stays behind."""
-    with rc_context(STYLE):
+    with rc_context(STYLE):  # pyright: ignore[reportArgumentType]
         yield
 
 
@@ -56,19 +54,23 @@ def new_figure(width: float, height: float) -> Figure:
     return figure
 
 
-def panels(rows: int, columns: int, *, legend: float = 0.0, label: float = 0.3) -> tuple[Figure, np.ndarray]:
-    """Square panels, and the axes as (rows, columns).
+def panels(
+    rows: int, columns: int, *, legend: float = 0.0, label: float = 0.3, aspect: float = 1.0
+) -> tuple[Figure, np.ndarray]:
+    """Panels of a height that is ``aspect`` times their width, and the axes as (rows, columns).
 
     ``legend`` is the room to their right and ``label`` the room that each row needs besides, in inches.
     """
-    figure = new_figure(max(columns * (PANEL + 0.1) + legend, 4.2), rows * (PANEL + label) + 0.3)
+    figure = new_figure(max(columns * (PANEL + 0.1) + legend, 4.2), rows * (PANEL * aspect + label) + 0.35)
     return figure, figure.subplots(rows, columns, squeeze=False)
 
 
-def level_panels(count: int, *, legend: float = 0.9, label: float = 0.3) -> tuple[Figure, list[Axes]]:
+def level_panels(
+    count: int, *, legend: float = 0.9, label: float = 0.3, aspect: float = 1.0
+) -> tuple[Figure, list[Axes]]:
     """A panel for each of as many levels, in rows of up to four."""
     columns = min(count, COLUMNS)
-    figure, axes = panels(-(-count // columns), columns, legend=legend, label=label)
+    figure, axes = panels(-(-count // columns), columns, legend=legend, label=label, aspect=aspect)
     for spare in axes.flat[count:]:
         spare.set_visible(False)
     return figure, list(axes.flat[:count])
@@ -76,7 +78,23 @@ def level_panels(count: int, *, legend: float = 0.9, label: float = 0.3) -> tupl
 
 def caption(figure: Figure, text: str) -> Text:
     """What is shown, under the whole figure."""
-    return figure.supxlabel(text, x=0.01, ha="left", fontsize=7.5, color=FAINT)
+    return figure.supxlabel(
+        in_lines(text, round(LETTERS * figure.get_figwidth())), x=0.01, ha="left", fontsize=7.5, color=FAINT
+    )
+
+
+def in_lines(text: str, width: int) -> str:
+    r"""A text in lines of up to so many letters, broken only after commas.
+
+    >>> in_lines("navigation, IPPO, one seed for each level, 240,000 frames", 25)
+    'navigation, IPPO,\none seed for each level,\n240,000 frames'
+    """
+    lines = [""]
+    for part in text.split(", "):
+        if lines[-1] and len(lines[-1]) + len(part) + 2 > width:
+            lines.append("")
+        lines[-1] += f"{', ' if lines[-1] else ''}{part}"
+    return ",\n".join(lines)
 
 
 def save(figure: Figure, path: Path, formats: Sequence[str] = ("png", "svg")) -> list[Path]:
@@ -92,6 +110,18 @@ def save(figure: Figure, path: Path, formats: Sequence[str] = ("png", "svg")) ->
     return written
 
 
+def check_figure(path: Path) -> Path:
+    """The path, if it ends as a figure does."""
+    check_choice("the figure's ending", path.suffix, [f".{name}" for name in FORMATS])
+    return path
+
+
+def save_figure(figure: Figure, path: Path) -> Path:
+    """Write a figure in the format that its file's ending says, whole or not at all."""
+    (written,) = save(figure, check_figure(path).with_suffix(""), [path.suffix.removeprefix(".")])
+    return written
+
+
 @contextmanager
 def whole(target: Path) -> Iterator[Path]:
     """A scratch file of the same ending that becomes ``target`` if all goes well, and is gone otherwise."""
@@ -103,7 +133,8 @@ def whole(target: Path) -> Iterator[Path]:
     except OSError as error:
         raise RunError(f"{target} cannot be written ({error}): choose another place") from error
     finally:
-        scratch.unlink(missing_ok=True)
+        with suppress(OSError):
+            scratch.unlink()
 
 
 def metric_name(run: Run) -> str:
@@ -128,9 +159,18 @@ def level_label(level: str) -> str:
     return f"≤ {high:g}" if low == 0 else f"{low:g} to {high:g}"
 
 
-def level_title(run: Run, level: str) -> str:
-    """A constraint as the title of a panel."""
-    return level if level == "free" else f"desired {metric_name(run)} {level_label(level)}"
+def level_title(run: Run, level: str, between: str = " ") -> str:
+    """A constraint as the title of a panel, with what stands between its name and its value."""
+    return level if level == "free" else f"desired {metric_name(run)}{between}{level_label(level)}"
+
+
+def lost(diverged: int, members: int) -> str:
+    """What a legend says of members that diverged.
+
+    >>> lost(1, 4), lost(0, 4)
+    (' (1 of 4 diverged)', '')
+    """
+    return f" ({diverged} of {members} diverged)" if diverged else ""
 
 
 def what(run: Run) -> str:

@@ -6,8 +6,9 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from dico.tasks.scene import Scene
+from dico.viz.fields import Extent
 from dico.viz.scenes import Picture, array
-from dico.viz.style import INK
+from dico.viz.style import FAINT
 
 FRAMES = 5
 """Pictures in a strip."""
@@ -22,13 +23,10 @@ def moments(lengths: Sequence[int], frames: int = FRAMES) -> list[int]:
     return [round(step) for step in np.linspace(0, max(lengths), frames)]
 
 
-def plot_strip(row: Sequence[Axes], scene: Scene, steps: Sequence[int], label: str) -> None:
+def plot_strip(row: Sequence[Axes], scene: Scene, steps: Sequence[int], extent: Extent) -> None:
     """One episode at the given steps, the scene's batch being time; after its end it stands still, and says so."""
     length = len(array(scene.circles[0].centre)) - 1
     for axes, step in zip(row, steps, strict=True):
-        Picture(axes, scene).show(min(step, length))
+        Picture(axes, scene, extent=extent).show(min(step, length))
         if step > length:
-            axes.text(0.5, 0.02, f"ended at step {length}", transform=axes.transAxes, ha="center", va="bottom",
-                      fontsize=7, color=INK, zorder=6,
-                      bbox={"facecolor": "white", "alpha": 0.75, "edgecolor": "none", "pad": 1})  # fmt: skip
-    row[0].set_ylabel(label)
+            axes.set_xlabel(f"ended at step {length}", fontsize=7, color=FAINT, labelpad=2)

@@ -5,21 +5,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from imageio_ffmpeg import write_frames
 from jaxtyping import UInt8
+from PIL import Image
 
 from dico._checks import check_choice
 from dico.viz.style import whole
 
-try:
-    from imageio_ffmpeg import write_frames
-    from PIL import Image
-except ModuleNotFoundError as missing:
-    raise ImportError(f'videos need {missing.name}: pip install "dico-marl[viz]"') from None
-
 ENDINGS = (".mp4", ".gif")
 QUALITY = 8
 """Of an mp4, from 0 to 10."""
-GIF_COLOURS = 200
+GIF_COLOURS = 256
+NEARLY = 249
+"""Channels above this become 255: a palette's white is else slightly grey."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +29,7 @@ class Film:
     frames: Iterable[UInt8[np.ndarray, "height width 3"]]
 
 
-def check_ending(path: Path) -> Path:
+def check_video(path: Path) -> Path:
     """The path, if it ends as a video does."""
     check_choice("the video's ending", path.suffix, ENDINGS)
     return path
@@ -39,7 +37,7 @@ def check_ending(path: Path) -> Path:
 
 def write_video(film: Film, path: Path) -> Path:
     """Draw all pictures into an mp4 or a GIF, by the path's ending."""
-    write = {".mp4": _write_mp4, ".gif": _write_gif}[check_ending(path).suffix]
+    write = {".mp4": _write_mp4, ".gif": _write_gif}[check_video(path).suffix]
     with whole(path) as scratch:
         write(film, scratch)
     return path
@@ -63,6 +61,8 @@ def _write_gif(film: Film, path: Path) -> None:
     pictures = [Image.fromarray(frame) for frame in film.frames]
     sample = np.concatenate([np.asarray(pictures[k]) for k in (0, len(pictures) // 2, -1)])
     palette = Image.fromarray(sample).quantize(GIF_COLOURS)
+    shades = np.array(palette.getpalette())
+    palette.putpalette(np.where(shades > NEARLY, 255, shades).tolist())
     first, *others = (picture.quantize(palette=palette, dither=Image.Dither.NONE) for picture in pictures)
     duration = round(1000 / film.fps)
     first.save(path, format="GIF", save_all=True, append_images=others, duration=duration, loop=0, optimize=False)

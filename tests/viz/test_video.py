@@ -1,0 +1,103 @@
+"""Films: how many pictures, of what size, of whom."""
+
+from dataclasses import replace
+
+import imageio_ffmpeg
+import numpy as np
+import pytest
+import torch
+from folders import trained
+from PIL import Image
+
+from dico.viz import films
+from dico.viz.cast import choose
+from dico.viz.films import film_distances, film_episode
+from dico.viz.video import Film, write_video
+
+
+@pytest.fixture
+def navigation():
+    return trained("navigation")
+
+
+@pytest.fixture
+def dispersion():
+    return trained("dispersion")
+
+
+def test_an_mp4_has_every_step_and_a_last_second(navigation, tmp_path):
+    film = film_episode(choose(navigation), seed=1, with_map=True, fps=10, dpi=50)
+    path = write_video(film, tmp_path / "film.mp4")
+    assert film.count == 100 + 1 + 10  # nobody has learned to arrive
+    frames, seconds = imageio_ffmpeg.count_frames_and_secs(path)
+    assert frames == film.count
+    assert seconds == pytest.approx(film.count / 10, abs=0.2)
+    reader = imageio_ffmpeg.read_frames(path)
+    width, height = next(reader)["size"]
+    reader.close()
+    assert width % 2 == height % 2 == 0
+    assert width > 2 * height  # three panels side by side
+    assert [each.name for each in tmp_path.iterdir()] == ["film.mp4"]
+
+
+def test_a_gif_has_the_same_pictures(dispersion, tmp_path):
+    film = film_episode(choose(dispersion), with_map=False, fps=20, dpi=50)
+    frames = list(film.frames)
+    path = write_video(replace(film, frames=frames), tmp_path / "film.gif")
+    with Image.open(path) as gif:
+        assert gif.size == frames[0].shape[1::-1]
+        total = 0
+        for k in range(gif.n_frames):
+            gif.seek(k)
+            total += gif.info["duration"]
+        assert total == film.count * 50  # pictures that are equal are shown longer
+        gif.seek(0)
+        assert gif.convert("RGB").getpixel((1, 1)) == (255, 255, 255)
+        near = np.asarray(gif.convert("RGB"), dtype=int) - frames[0]
+    assert np.abs(near).mean() < 2
+
+
+def test_pictures_change_with_time_and_stand_in_the_end(navigation):
+    frames = list(film_episode(choose(navigation, ["free"]), with_map=False, fps=5, dpi=50).frames)
+    assert len(frames) == 106
+    assert len({frame.shape for frame in frames}) == 1
+    assert (frames[0] != frames[50]).any()
+    assert all((frame == frames[-1]).all() for frame in frames[-6:])
+
+
+@pytest.mark.parametrize(("task", "renewed"), [("navigation", False), ("sampling", True)])
+def test_the_map_is_renewed_only_when_something_seen_has_changed(task, renewed, monkeypatch):
+    """Visited cells change what is seen; goals stand still."""
+    drawn, made = [], films.field_of
+    monkeypatch.setattr(films, "field_of", lambda *arguments: drawn.append(made(*arguments)) or drawn[-1])
+    monkeypatch.setattr(films, "MAP_RESOLUTION", 12)
+    pictures = iter(film_episode(choose(trained(task), ["free"]), with_map=True, fps=1, dpi=30).frames)
+    for _ in range(40):
+        next(pictures)
+    if renewed:
+        assert len(drawn) > 10
+        assert not torch.equal(drawn[0].snd, drawn[-1].snd)
+    else:
+        assert len(drawn) == 1
+
+
+def test_a_film_of_distances_has_every_iteration(navigation, tmp_path):
+    film = film_distances(navigation, ["0.5", "free"], 1, fps=2, dpi=50)
+    assert film.count == 5 + 2
+    assert imageio_ffmpeg.count_frames_and_secs(write_video(film, tmp_path / "d.mp4"))[0] == 7
+
+
+def test_a_film_that_fails_leaves_nothing_behind(tmp_path):
+    def frames():
+        yield np.zeros((20, 20, 3), dtype=np.uint8)
+        raise RuntimeError("out of paint")
+
+    for name in ("film.mp4", "film.gif"):
+        with pytest.raises(RuntimeError, match="out of paint"):
+            write_video(Film(2, 10, frames()), tmp_path / name)
+    assert not list(tmp_path.iterdir())
+
+
+def test_another_ending_is_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"ending must be one of '.mp4', '.gif', got '.avi'"):
+        write_video(Film(0, 10, iter(())), tmp_path / "film.avi")

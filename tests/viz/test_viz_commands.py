@@ -1,0 +1,108 @@
+"""The commands that draw, as a user meets them."""
+
+import shutil
+import subprocess
+import sys
+
+import pytest
+from folders import trained, write_run
+
+from dico.cli import main
+
+pytestmark = pytest.mark.unchecked
+
+
+def dico(capsys, *arguments):
+    """Exit status, standard output and standard error, each on one line."""
+    try:
+        status = main([str(argument) for argument in arguments])
+    except SystemExit as stop:
+        status = stop.code
+    out, err = capsys.readouterr()
+    return status, " ".join(out.split()), " ".join(err.replace("│", " ").split())
+
+
+@pytest.fixture
+def run(tmp_path):
+    """A trained run that a test may write into."""
+    return shutil.copytree(trained("navigation").folder, tmp_path / "run")
+
+
+def test_a_map_goes_into_the_run_folder(capsys, run):
+    status, out, err = dico(capsys, "map", run, "--resolution", "8")
+    assert (status, err) == (0, "")
+    assert out == f"wrote {run / 'figures' / 'map.png'}"
+    assert [path.name for path in (run / "figures").iterdir()] == ["map.png"]
+
+
+def test_a_map_as_it_is_wanted(capsys, run, tmp_path):
+    words = ("--levels", "0.50", "free", "--seed", "1", "--state-seed", "3", "--resolution", "8")
+    for name, more in (("a.svg", ("--arrows",)), ("b.pdf", ("--coordinates", "0", "3"))):
+        status, out, _ = dico(capsys, "map", run, "--out", tmp_path / name, *words, *more)
+        assert (status, out) == (0, f"wrote {tmp_path / name}")
+    drawn = (tmp_path / "a.svg").read_text()
+    assert "desired SND 0.5" in drawn
+    assert "desired SND 0 " not in drawn
+    assert not (run / "figures").exists()
+
+
+def test_videos_of_episodes_and_of_distances(capsys, run, tmp_path):
+    status, out, err = dico(capsys, "video", run, "--of", "distances", "--fps", "5")
+    assert (status, err) == (0, "")
+    assert out == f"wrote {run / 'figures' / 'distances.mp4'}"
+    out = tmp_path / "episode.gif"
+    assert dico(capsys, "video", run, "--levels", "free", "--no-map", "--episode-seed", "4", "--out", out)[0] == 0
+    assert out.read_bytes().startswith(b"GIF8")
+
+
+BAD = {
+    ("map", "nowhere"): "nowhere is no run folder: it has no config.json",
+    ("video", "nowhere"): "nowhere is no run folder: it has no config.json",
+    ("map", "empty"): "empty has no checkpoint yet: let it train on",
+    ("video", "empty"): "empty has no checkpoint yet: let it train on",
+    ("video", "empty", "--of", "distances"): "empty has no distances",
+    ("map", "run", "--levels", "0.4"): "no member has snd=0.4 and seed=0; there are snd 0, 0.5, free with seeds 0, 1",
+    ("map", "run", "--levels", "much"): "'0.2..0.5' or 'free', got 'much'",
+    ("video", "run", "--seed", "7"): "no member has snd=0 and seed=7",
+    ("map", "run", "--out", "map.jpg"): "the figure's ending must be one of '.png', '.svg', '.pdf', got '.jpg'",
+    ("video", "run", "--out", "film"): "the video's ending must be one of '.mp4', '.gif', got ''",
+    ("map", "run", "--resolution", "0"): "resolution must be a positive integer, got 0",
+    ("video", "run", "--fps", "-1"): "fps must be a positive integer, got -1",
+    ("map", "run", "--coordinates", "0", "4"): "two different whole numbers from 0 to 3, got (0, 4)",
+    ("map", "run", "--coordinates", "0", "1", "--arrows"): "leave out --arrows or --coordinates",
+    ("video", "run", "--of", "distance"): "did you mean 'distances'?",
+    ("map", "torn"): "torn has no metrics yet: look again when its first iteration is done",
+    ("map", "dispersion"): "has no map over positions (navigation, same-goal, sampling have)",
+    ("map", "run", "--out", "run/config.json/map.png"): "cannot be written",
+}
+
+
+@pytest.mark.filterwarnings("ignore:.* is torn and left out")
+@pytest.mark.parametrize("arguments", BAD, ids=" ".join)
+def test_bad_input_says_what_to_do_and_leaves_nothing_behind(capsys, tmp_path, monkeypatch, arguments):
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(trained("navigation").folder, "run")
+    shutil.copytree(trained("dispersion").folder, "dispersion")
+    write_run(tmp_path / "empty", lambda *_: {"reward": 0.0, "snd": 0.0, "overflow": 0.0})
+    shutil.copytree("run", "torn")
+    (tmp_path / "torn" / "metrics.jsonl").write_text('{"member": 0, "it')
+    before = sorted(tmp_path.rglob("*"))
+    status, out, err = dico(capsys, *arguments)
+    assert status == 2
+    assert BAD[arguments] in err + out
+    assert "Traceback" not in err + out
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize(("module", "command"), [("matplotlib", "map"), ("PIL", "video"), ("imageio_ffmpeg", "video")])
+def test_a_missing_extra_is_named(module, command):
+    code = f"import sys; sys.modules[{module!r}] = None; from dico.cli import main; sys.exit(main([{command!r}, 'x']))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert f'needs {module}: pip install "dico-marl[viz]"' in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_other_commands_need_no_matplotlib():
+    code = "import sys; sys.modules['matplotlib'] = None; from dico.cli import main; sys.exit(main(['tasks']))"
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
