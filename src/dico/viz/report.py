@@ -10,6 +10,8 @@ from dico._checks import check_choice
 from dico.runs import Member, Run, RunError, load, plain
 from dico.snapshot import snapshot
 from dico.viz.colours import level_colours
+from dico.viz.files import whole
+from dico.viz.labels import metric_name
 from dico.viz.page import words
 from dico.viz.page.inline import page
 from dico.viz.page.numbers import numbers
@@ -39,13 +41,8 @@ def write_report(runs: Runs, out: str | Path | None = None, *, stat: str = "mean
     opened = [each if isinstance(each, Run) else load(each) for each in several]
     path = default_path(opened) if out is None else Path(out)
     text = page(payload(opened, stat), f"{', '.join(_names(opened))} · dico report")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        scratch = path.with_name(f".{path.name}.part")
+    with whole(path) as scratch:
         scratch.write_text(text, "utf-8")
-        scratch.replace(path)
-    except OSError as error:
-        raise RunError(f"{path} cannot be written ({error}): choose another file") from error
     return path
 
 
@@ -58,7 +55,7 @@ def payload(runs: Sequence[Run], stat: str = "mean") -> dict[str, Any]:
     """All that the page shows, as JSON; runs of different tasks are refused."""
     check_choice("stat", stat, analysis.STATISTICS)
     analysis.check_comparable(runs)
-    metric = analysis.controlled_metric(runs[0]).upper()
+    metric = metric_name(runs[0])
     names = _names(runs)
     moments = [snapshot(run) for run in runs]
     parts = [numbers(run, stat) for run in moments]
