@@ -1,11 +1,11 @@
 """The page in a real browser: it draws, answers to hands and keys, and computes what PyTorch computes."""
 
 import re
-import shutil
 
 import numpy as np
 import pytest
 import torch
+from browsers import CHROMIUM, NONE_HERE
 from report_runs import small_run, without_checkpoints
 
 from dico.constraints import equal
@@ -17,7 +17,6 @@ from dico.viz.fields import diversity_field
 from dico.viz.page.networks import encode_policy
 from dico.viz.report import write_report
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 ARGUMENTS = [
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
     "--disable-sync", "--no-first-run",
@@ -25,7 +24,7 @@ ARGUMENTS = [
 DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 LEVELS = ("0", "0.5", "free")
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: the page is not tested in a browser")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=NONE_HERE)
 
 
 @pytest.fixture(scope="module")
