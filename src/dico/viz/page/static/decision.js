@@ -7,7 +7,7 @@ import { DASHES } from "./selection.js";
 import { Tip } from "./tip.js";
 
 const HEIGHT = 340;
-const LINE = 17; // between the names of two levels
+const MARK = 9; // half the size of a mark, with a little room
 const NEAR = 2.5; // the wall is drawn if it is at most so many times as far as the farthest level
 const TITLE = "Which diversity is best?";
 const OPEN = "Levels without one desired value (free, bounds) stand where they landed, as open marks.";
@@ -61,7 +61,7 @@ function chart(report, points, all, wall, width, tip) {
   if (walled) drawWall(frame, wall);
   report.runs.forEach((_, run) => drawThread(frame, points.filter((point) => point.run === run && point.exact), run));
   points.forEach((point) => drawPoint(frame, point, report, tip));
-  drawNames(frame, topmost(points), report.runs.length === 1);
+  drawNames(frame, topmost(points), points, report.runs.length === 1);
   return frame.picture;
 }
 
@@ -103,19 +103,39 @@ function drawPoint({ plot, picture, toX, toY }, point, report, tip) {
   picture.append(target);
 }
 
-/** The levels' names over their marks, kept within the plot and apart from each other. */
-function drawNames({ picture, toX, toY, left, right }, points, alone) {
-  const placed = [];
+/** The levels' names beside their marks: within the plot, and where they hide neither marks nor each other. */
+function drawNames({ picture, toX, toY, left, right }, points, all, alone) {
+  const taken = all.map(({ x, reward }) => boxAround(toX(x), toY(reward[0]), MARK, MARK));
   for (const { level, best, x, reward, finals } of points) {
     const text = best && alone ? `${levelLabel(level)} · best` : levelLabel(level);
     const half = 4.2 * text.length;
-    const middle = Math.min(Math.max(toX(x), left + half), right - half);
-    let y = Math.min(toY(Math.max(...known([...reward, ...finals]))), toY(reward[0]) - 6) - 9;
-    const hits = (other) => Math.abs(other.middle - middle) < other.half + half && Math.abs(other.y - y) < LINE;
-    while (placed.some(hits)) y -= 2;
-    placed.push({ middle, half, y });
-    picture.append(svg("text", { x: middle, y, class: best ? "level best" : "level", "text-anchor": "middle" }, text));
+    const [markX, markY] = [toX(x), toY(reward[0])];
+    const top = Math.min(toY(Math.max(...known([...reward, ...finals]))), markY - 4) - 13;
+    const beside = MARK + half + 2;
+    const places = [[0, top], [-beside, markY - 10], [beside, markY - 10], [-beside, markY + 10], [beside, markY + 10]];
+    const within = (wanted) => Math.min(Math.max(wanted, left + half), right - half);
+    const boxes = places.map(([dx, y]) => boxAround(within(markX + dx), y, half, 8));
+    const free = boxes.find((box) => !taken.some((other) => overlap(box, other)));
+    const box = free ?? raised(boxes[0], taken);
+    taken.push(box);
+    const place = { x: box.x, y: box.y, "text-anchor": "middle", "dominant-baseline": "middle" };
+    picture.append(svg("text", { class: best ? "level best" : "level", ...place }, text));
   }
+}
+
+function boxAround(x, y, halfWidth, halfHeight) {
+  return { x, y, halfWidth, halfHeight };
+}
+
+function overlap(a, b) {
+  return Math.abs(a.x - b.x) < a.halfWidth + b.halfWidth && Math.abs(a.y - b.y) < a.halfHeight + b.halfHeight;
+}
+
+/** Moved up until it hits nothing. */
+function raised(box, taken) {
+  let { y } = box;
+  while (taken.some((other) => overlap({ ...box, y }, other))) y -= 2;
+  return { ...box, y };
 }
 
 /** Of each level the highest point: it bears the level's name. */

@@ -5,7 +5,7 @@ import { themeColour } from "./dom.js";
 import { linear } from "./format.js";
 import { paintField } from "./heat.js";
 
-const BLACK = "#262626"; // the tasks' black, which is the text's colour in a dark page too
+const BLACK = "#262626"; // the tasks' black, which a dark page would hide
 const TRAIL = 40;
 
 /** World to pixels in a square or wider canvas, y upwards. */
@@ -131,7 +131,7 @@ export function disc(context, x, y, radius, colour, filled, outlined) {
 }
 
 function seen(colour) {
-  return colour === BLACK ? themeColour("text") : colour;
+  return colour === BLACK ? themeColour("ink") : colour;
 }
 
 function rgb(hex) {
