@@ -402,3 +402,19 @@ def test_other_tasks_draw_their_scenes(opened, tmp_path):
             return new Set(new Uint32Array(data.buffer)).size;
         }""")
         assert colours > 10, task
+
+
+def test_who_differs_from_whom_over_the_training(opened, tmp_path):
+    run = small_run(tmp_path / "run", "dispersion", frames=160)
+    page = opened(write_report(run))
+    cells = page.locator("#distances [data-level='0.5'] .matrix text:not(.tick-label)")
+    assert page.locator("#distances .matrix").count() == 3
+    distances = run.metric("distances")[2:4].mean(0)  # of the level 0.5: (iterations, pairs)
+    for moment in (0, len(distances) - 1):
+        page.get_by_label("Time of the training").fill(str(moment))
+        shown = np.array([float(text) for text in cells.all_text_contents()]).reshape(4, 4)
+        i, j = np.triu_indices(4, 1)
+        np.testing.assert_allclose(shown[i, j], distances[moment], rtol=1e-2, atol=1e-3)
+        np.testing.assert_array_equal(shown, shown.T)
+    page.get_by_role("toolbar").get_by_role("button", name="0.5").click()
+    assert page.locator("#distances .map:visible").count() == 2

@@ -10,11 +10,15 @@ from dico import analysis
 from dico.analysis import Band, LevelSummary
 from dico.bounds import max_snd
 from dico.runs import Run, plain
-from dico.viz.page.encode import floats
+from dico.viz.page.encode import floats, quantised
 from dico.viz.reproduce import command
 
 POINTS = 300
 """Curves are thinned to so many iterations, evenly spaced, the last included."""
+MOMENTS = 50
+"""And distances between agents to so many."""
+TEAM = 3
+"""From so many agents on, who differs from whom is worth a matrix."""
 
 
 def numbers(run: Run, stat: str) -> dict[str, Any]:
@@ -33,6 +37,7 @@ def numbers(run: Run, stat: str) -> dict[str, Any]:
         "summary": [_summary(level, finals[analysis.of_level(run, level.level)]) for level in levels],
         "frames": floats(frames[thinned(len(frames))]),
         "curves": _curves(run, stat),
+        "distances": _distances(run),
         "config": dict(run.config),
         "machine": _machine(run),
         "command": command(run.config, run.session),
@@ -47,13 +52,13 @@ def maximum(run: Run) -> float | None:
     return max_snd(group["n_agents"], group["low"], group["high"]).value
 
 
-def thinned(count: int) -> Int[np.ndarray, " kept"]:
-    """Indices of at most ``POINTS`` of so many iterations.
+def thinned(count: int, most: int = POINTS) -> Int[np.ndarray, " kept"]:
+    """Indices of at most ``most`` of so many iterations.
 
     >>> thinned(3).tolist(), len(thinned(10_000)), thinned(10_000)[-1].item()
     ([0, 1, 2], 300, 9999)
     """
-    return np.linspace(0, count - 1, min(count, POINTS)).round().astype(int)
+    return np.linspace(0, count - 1, min(count, most)).round().astype(int)
 
 
 def measured(run: Run) -> dict[str, Float[np.ndarray, "members iterations"]]:
@@ -84,6 +89,26 @@ def _curve(values: Float[np.ndarray, "seeds iterations"], stat: str) -> dict[str
     band = analysis.aggregate(kept, stat)
     low, high = (floats(end) if band.has_interval else None for end in (band.low, band.high))
     return {"centre": floats(band.centre), "low": low, "high": high, "seeds": [floats(seed) for seed in kept]}
+
+
+def _distances(run: Run) -> dict[str, Any] | None:
+    """How far every two agents are apart, mean over seeds, at some iterations; two agents need no matrix."""
+    group, controlled = _group(run), analysis.controlled_group(run)
+    ours = [row for row in run.rows() if row.get("group", controlled) == controlled]
+    if group["n_agents"] < TEAM or "distances" not in ours[0]:
+        return None
+    values = run.metric("distances", controlled).numpy()
+    kept = thinned(values.shape[1], MOMENTS)
+    sound = ~analysis.diverged(run)
+    chosen = {level: analysis.of_level(run, level) & sound for level in analysis.levels(run)}
+    means = {level: values[members][:, kept].mean(0) for level, members in chosen.items() if members.any()}
+    whole = {level: mean for level, mean in means.items() if np.isfinite(mean).all()}
+    return {
+        "agents": group["n_agents"],
+        "frames": floats(analysis.frames(run)[kept]),
+        "most": max((float(mean.max()) for mean in whole.values()), default=0.0),
+        "levels": {level: quantised(mean) for level, mean in whole.items()},
+    }
 
 
 def _summary(level: LevelSummary, finals: Float[np.ndarray, " seeds"]) -> dict[str, Any]:

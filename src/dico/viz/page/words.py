@@ -61,7 +61,7 @@ def statistic(runs: Sequence[Run], stat: str, metric: str) -> dict[str, str]:
     return {
         "name": STATISTICS[stat],
         "curves": alone or f"{centre} over {many} (line) and {around} (band); dashed: the desired values.",
-        "table": f"Over the last tenth of the iterations. {alone or f'Over {many}: {both}.'} {tracking}",
+        "table": f"Over the last tenth of the iterations{'' if alone else f', {both} over {many}'}. {alone} {tracking}",
         "final": f"Reward over the last tenth of the iterations, against the desired {metric}. "
         + (alone or f"Marks and whiskers: {both} over {many}; dots: single seeds."),
     }

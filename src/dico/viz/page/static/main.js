@@ -3,6 +3,7 @@
 import { curves } from "./curves.js";
 import { report } from "./data.js";
 import { decision } from "./decision.js";
+import { distances } from "./distances.js";
 import { element } from "./dom.js";
 import { live } from "./live.js";
 import { maps } from "./maps.js";
@@ -20,8 +21,8 @@ const bar = element("div", { class: "bar-inner" }, legend(report, selection), th
 document.getElementById("toolbar").append(bar);
 const parts = [
   summary(report), curves(report, selection), decision(report, selection), live(report), maps(report, selection),
-  player(report), settings(report),
-];
+  player(report), distances(report, selection), settings(report),
+].filter((part) => part !== null);
 document.getElementById("report").append(...parts);
 document.getElementById("contents").append(...parts.map((part) =>
   element("a", { href: `#${part.id}` }, part.querySelector("h2").textContent)));

@@ -27,7 +27,7 @@ function tiles(run) {
   const tracked = run.summary.filter(({ tracking }) => tracking[0] !== null);
   const worst = tracked.reduce((most, row) => (row.tracking[0] > (most?.tracking[0] ?? -1) ? row : most), null);
   const facts = [
-    best && ["best level", levelLabel(best.level), `${interval(best.reward)} reward per step`],
+    best && ["best level", levelLabel(best.level), `reward ${interval(best.reward)}`],
     worst && ["largest tracking error", percent(worst.tracking[0]), `at ${levelLabel(worst.level)}`],
     ["members", String(run.members), `${plural(run.summary.length, "level")} × ${plural(run.seeds, "seed")}`],
     ["frames per member", frames(run.progress.frames), run.took],
