@@ -7,6 +7,7 @@ import shlex
 import numpy as np
 import pytest
 import torch
+from folders import write_run
 from report_runs import payload_of, small_run, without_checkpoints
 
 from dico import analysis
@@ -216,6 +217,19 @@ def test_a_member_that_diverged_is_named_and_left_out(run, tmp_path):
     assert found["runs"][0]["summary"][0]["seeds"] == 1
     assert found["runs"][0]["summary"][0]["diverged"] == 1
     assert found["notes"] == ["diverged and left out of all numbers: 0 (seed 0)."]
+
+
+def test_the_least_that_a_run_folder_may_hold(tmp_path):
+    run = write_run(
+        tmp_path / "run", lambda level, seed, iteration: {"reward": seed + iteration, "snd": 0.5}, frames=12_000
+    )
+    found = payload_of(write_report(run))
+    (shown,) = found["runs"]
+    assert shown["summary"][1]["reward"][0] == 2.5
+    assert set(shown["curves"]) == {"reward", "diversity", "tracking"}
+    assert shown["took"] == ""
+    assert shown["machine"] is None
+    assert shown["command"].startswith("dico train navigation")
 
 
 def test_a_snapshot_stays_while_the_run_goes_on(run, tmp_path):

@@ -31,7 +31,7 @@ def numbers(run: Run, stat: str) -> dict[str, Any]:
         "members": len(run.members),
         "seeds": max(level.seeds + level.diverged for level in levels),
         "progress": {"frames": int(frames[-1]), "total": int(run.config.get("frames") or frames[-1])},
-        "took": _duration(float(np.nansum(np.nanmean(run.metric("seconds").numpy(), 0)))),
+        "took": _took(run),
         "best": analysis.best_level(run, stat),
         "maximum": maximum(run),
         "summary": [_summary(level, finals[analysis.of_level(run, level.level)]) for level in levels],
@@ -138,6 +138,13 @@ def _machine(run: Run) -> dict[str, Any] | None:
 
 def _group(run: Run) -> Any:
     return next(group for group in run.groups if group["name"] == analysis.controlled_group(run))
+
+
+def _took(run: Run) -> str:
+    """How long the iterations took, if the run says so."""
+    if "seconds" not in run.rows()[0]:
+        return ""
+    return _duration(float(run.metric("seconds").nanmean(0).nansum()))
 
 
 def _duration(seconds: float) -> str:
