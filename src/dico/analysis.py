@@ -6,7 +6,7 @@ of every aggregate, and counted.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -15,7 +15,6 @@ from dico._checks import check_choice
 from dico.constraints import parse_constraint
 from dico.runs import Run, RunError
 
-Statistic = Literal["mean", "iqm"]
 STATISTICS: dict[str, str] = {
     "mean": "mean and standard deviation",
     "iqm": "interquartile mean and 95 % bootstrap interval",

@@ -15,7 +15,7 @@ from matplotlib.text import Text
 from dico.analysis import best_level, curves, final, levels, tracking_error
 from dico.bounds import max_snd
 from dico.runs import RunError, load
-from dico.viz.cast import choose
+from dico.viz.cast import choose, one_of_each, seeds_of
 from dico.viz.colours import level_colours
 from dico.viz.curves import plot_diversity, plot_tracking
 from dico.viz.decision import plot_decision, wall
@@ -282,12 +282,28 @@ def test_a_run_without_distances_says_so(known):
 
 def test_a_member_that_diverged_is_left_out_of_pictures(tmp_path):
     run = write_run(tmp_path / "run", lambda *a: steady(*a) | ({"diverged": True} if a[0] == "0.5" else {}), seeds=1)
-    from dico.viz.cast import one_of_each
-
-    with pytest.warns(UserWarning, match="snd 0.5 with seed 0 diverged and is left out"):
+    with pytest.warns(UserWarning, match="snd 0.5 diverged and is left out"):
         assert [member.constraint for member in one_of_each(run)] == ["0", "free"]
-    with pytest.warns(match="left out"), pytest.raises(RunError, match="with seed 0 diverged: choose another seed"):
+    with pytest.warns(match="left out"), pytest.raises(RunError, match="asked for diverged: choose other levels"):
         one_of_each(run, [0.5])
+
+
+def test_the_first_seed_that_did_not_diverge_is_shown(tmp_path):
+    gone = {("0", 0), ("free", 0), ("free", 1)}
+    run = write_run(tmp_path / "run", lambda *a: steady(*a) | ({"diverged": True} if a[:2] in gone else {}), seeds=3)
+    members = one_of_each(run)
+    assert [(member.constraint, member.seed) for member in members] == [("0", 1), ("0.5", 0), ("free", 2)]
+    assert seeds_of(members) == "seeds 1, 0, 2"
+
+
+def test_a_checkpoint_that_cannot_be_played_leaves_maps_out(navigation, tmp_path, monkeypatch):
+    def refuse(*_):
+        raise RunError("trained with other actions")
+
+    monkeypatch.setattr("dico.runs.Run.task", refuse)
+    with pytest.warns(UserWarning, match="no map and no trajectories: trained with other actions"):
+        written = write_figures([navigation], tmp_path, formats=("png",))
+    assert [path.stem for path in written] == ["curves", "decision", "tracking", "distances"]
 
 
 @pytest.mark.parametrize("name", ["curves", "decision", "tracking", "map", "slice", "trajectories", "distances"])

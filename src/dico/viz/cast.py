@@ -69,22 +69,37 @@ class Cast:
 
 
 def choose(run: Run, wanted: Sequence[str | float] = (), seed: int | None = None) -> Cast:
-    """One member of each level, or of the levels wanted; by default those of the run's first seed."""
+    """The members of :func:`one_of_each` with their policies."""
     members = one_of_each(run, wanted, seed)
     task, indices = run.task(), [member.index for member in members]
     return Cast(run, task, members, tuple(run.policies(group.name, indices) for group in task.groups))
 
 
 def one_of_each(run: Run, wanted: Sequence[str | float] = (), seed: int | None = None) -> tuple[Member, ...]:
-    """A member of each level, or of the levels wanted, and of one seed; those that diverged are left out."""
-    seed = min(member.seed for member in run.members) if seed is None else seed
+    """A member of each level, or of the levels wanted: of a seed, or else of the first that did not diverge.
+
+    A level that has none but diverged members is left out with a warning.
+    """
     chosen = [parse_constraint(str(level)).texts()[0] for level in wanted] or levels(run)
-    members = [run.member(level, seed) for level in chosen]
-    gone = diverged(run)
-    for member in members:
-        if gone[member.index]:
-            warnings.warn(f"snd {member.constraint} with seed {seed} diverged and is left out", stacklevel=2)
-    left = tuple(member for member in members if not gone[member.index])
-    if not left:
-        raise RunError(f"all members of {run.folder} with seed {seed} diverged: choose another seed")
-    return left
+    gone, members = diverged(run), []
+    for level in chosen:
+        own = [member for member in run.members if member.constraint == level and seed in (None, member.seed)]
+        if not own:
+            run.member(level, run.members[0].seed if seed is None else seed)  # raises, and says what there is
+        sound = sorted((member for member in own if not gone[member.index]), key=lambda member: member.seed)
+        if not sound:
+            warnings.warn(f"snd {level} diverged and is left out", stacklevel=2)
+        members += sound[:1]
+    if not members:
+        raise RunError(f"all members of {run.folder} that were asked for diverged: choose other levels or another seed")
+    return tuple(members)
+
+
+def seeds_of(members: Sequence[Member]) -> str:
+    """Which seeds are shown, in words.
+
+    >>> seeds_of([Member(0, "0", 3), Member(1, "free", 3)]), seeds_of([Member(0, "0", 3), Member(1, "free", 4)])
+    ('seed 3', 'seeds 3, 4')
+    """
+    seeds = list(dict.fromkeys(member.seed for member in members))
+    return f"seed{'s' if len(seeds) > 1 else ''} {', '.join(map(str, seeds))}"

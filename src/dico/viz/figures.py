@@ -1,5 +1,6 @@
 """The figures of a run, arranged, named and saved: thin, as each plot takes axes and gives axes."""
 
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,9 +11,9 @@ from matplotlib.image import AxesImage
 
 from dico.analysis import check_comparable, levels
 from dico.episodes import play
-from dico.runs import Run
+from dico.runs import Run, RunError
 from dico.tasks import MappedTask
-from dico.viz.cast import Cast, choose, one_of_each
+from dico.viz.cast import Cast, choose, one_of_each, seeds_of
 from dico.viz.curves import level_legend, plot_diversity, plot_overflow, plot_reward, plot_tracking
 from dico.viz.decision import plot_decision
 from dico.viz.distances import distance_scale, matrices, plot_distances
@@ -31,7 +32,7 @@ from dico.viz.style import (
     so_far,
     styled,
     what,
-)  # fmt: skip
+)
 from dico.viz.trajectories import FRAMES, moments, plot_strip
 
 ROLLOUT = 20
@@ -68,8 +69,8 @@ def write_figures(
         "decision": draw_decision(runs, stat),
         "tracking": draw_tracking(run, stat, seeds=seeds),
     }
-    if run.checkpoints():
-        cast = choose(run)
+    cast = _playable(run)
+    if cast is not None:
         drawn["map"] = draw_map(cast) if isinstance(cast.task, MappedTask) else draw_slice(cast, (0, 1))
         drawn["trajectories"] = draw_trajectories(cast)
     if any("distances" in row for row in run.rows()):
@@ -95,7 +96,8 @@ def draw_tracking(run: Run, stat: str = "mean", *, seeds: bool = False) -> Figur
         left, right = figure.subplots(1, 2)
         plot_tracking(left, run, stat, seeds=seeds)
         level_legend(plot_overflow(right, run, stat, seeds=seeds), run)
-        caption(figure, _statistics([run], stat, "free desires nothing" if "free" in levels(run) else ""))
+        notes = {"free": "free desires nothing", "0": "of 0 the measured value itself"}
+        caption(figure, _statistics([run], stat, ", ".join(notes[level] for level in levels(run) if level in notes)))
         return figure
 
 
@@ -124,11 +126,8 @@ def draw_map(cast: Cast, state_seed: int = 0, *, resolution: int = 100, arrows: 
             for each, field in zip(axes, fields, strict=True)
         ]
         _finish(figure, axes, cast, images[0], "at each position")
-        also = ["arrows: mean actions"] if arrows else []
-        caption(
-            figure,
-            ", ".join([*_who(cast), f"start {state_seed}", *legend(cast.task.scene(state), over_map=True), *also]),
-        )
+        key = [*legend(cast.task.scene(state), over_map=True), *(["arrows: mean actions"] if arrows else [])]
+        caption(figure, ", ".join([*_who(cast), f"start {state_seed}", *key]))
         return figure
 
 
@@ -187,8 +186,19 @@ def draw_distances(run: Run, seed: int | None = None) -> Figure:
             each.set_xlabel("agent")
         axes[0].set_ylabel("agent")
         colour_bar(figure, images[0], axes, r"mean $W_2$ distance")
-        caption(figure, f"{what(run)}, seed {members[0].seed}, {so_far(run)}")
+        caption(figure, f"{what(run)}, {seeds_of(members)}, {so_far(run)}")
         return figure
+
+
+def _playable(run: Run) -> Cast | None:
+    """Who can be shown in action; None, with a warning, if there is a checkpoint that cannot be played."""
+    if not run.checkpoints():
+        return None
+    try:
+        return choose(run)
+    except RunError as error:
+        warnings.warn(f"no map and no trajectories: {error}", stacklevel=3)
+        return None
 
 
 def _finish(figure: Figure, axes: Sequence[Axes], cast: Cast, image: AxesImage, where: str) -> None:
@@ -199,7 +209,7 @@ def _finish(figure: Figure, axes: Sequence[Axes], cast: Cast, image: AxesImage, 
 
 
 def _who(cast: Cast) -> list[str]:
-    return [what(cast.run), f"seed {cast.members[0].seed}", so_far(cast.run)]
+    return [what(cast.run), seeds_of(cast.members), so_far(cast.run)]
 
 
 def _statistics(runs: Sequence[Run], stat: str, note: str) -> str:

@@ -1,6 +1,6 @@
 """What moves: episodes of several members side by side, and who differs from whom over a training."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,9 +17,9 @@ from dico.analysis import frames
 from dico.episodes import Recording
 from dico.runs import Run
 from dico.tasks import MappedTask, map_state
-from dico.viz.cast import Cast, one_of_each
+from dico.viz.cast import Cast, one_of_each, seeds_of
 from dico.viz.distances import distance_scale, matrices, plot_distances, renew_distances
-from dico.viz.fields import Extent, field_of, grid, seen_on_grid
+from dico.viz.fields import Extent, Field, field_of, grid, seen_on_grid
 from dico.viz.maps import colour_bar, map_scale, plot_field
 from dico.viz.scenes import Picture, array, aspect_of, covering, legend
 from dico.viz.style import caption, level_panels, level_title, styled, what
@@ -50,7 +50,7 @@ def film_episode(cast: Cast, seed: int = 0, *, with_map: bool, fps: int = 20, dp
         if beneath is not None:
             colour_bar(figure, beneath.images[0], axes, "SND at each position")
         start, key = f"start {seed}", ", ".join(legend(pictures[0].scene, over_map=with_map))
-        caption(figure, f"{what(cast.run)}, seed {cast.members[0].seed}, {start}, actions by the mean, {key}")
+        caption(figure, f"{what(cast.run)}, {seeds_of(cast.members)}, {start}, actions by the mean, {key}")
     returns = _returns(cast, recording)
 
     def show(step: int) -> None:
@@ -84,7 +84,7 @@ def film_distances(
         below = caption(figure, "")
 
     def show(step: int) -> None:
-        below.set_text(f"{what(run)}, seed {members[0].seed}, {int(so_far[step]):,} frames")
+        below.set_text(f"{what(run)}, {seeds_of(members)}, {int(so_far[step]):,} frames")
         for (image, texts), matrix in zip(drawn, shown.values(), strict=True):
             renew_distances(image, texts, matrix[step])
 
@@ -126,7 +126,7 @@ class _MapBeneath:
         assert isinstance(task, MappedTask)
         return seen_on_grid(task, self._states(step), self.cast.policy.members, *self._grid)
 
-    def _fields(self) -> list[Any]:
+    def _fields(self) -> list[Field]:
         return field_of(self.cast.policy, self._seen, *self._grid, self.extent).apart()
 
 
@@ -137,12 +137,14 @@ def _returns(cast: Cast, recording: Recording) -> Float[np.ndarray, "members ste
     return np.pad(array(earned.cumsum(1)), ((0, 0), (1, 0)))
 
 
-def _film(figure: Figure, show: Any, steps: int, fps: int) -> Film:
+def _film(figure: Figure, show: Callable[[int], None], steps: int, fps: int) -> Film:
     held = round(HOLD * fps)
     return Film(steps + held, fps, _drawn(figure, show, steps, held))
 
 
-def _drawn(figure: Figure, show: Any, steps: int, held: int) -> Iterator[UInt8[np.ndarray, "height width 3"]]:
+def _drawn(
+    figure: Figure, show: Callable[[int], None], steps: int, held: int
+) -> Iterator[UInt8[np.ndarray, "height width 3"]]:
     show(steps - 1)  # the longest texts
     figure.canvas.draw()
     figure.set_layout_engine("none")  # everything has its place now

@@ -18,7 +18,7 @@ from dico.viz.fields import Extent, Field
 from dico.viz.scenes import Picture, array
 from dico.viz.style import MAP
 
-ARROWS = 9
+ARROWS = 7
 """Arrows along each side of a map."""
 DOTS = 500
 """Observations shown over a map, at most so many."""
@@ -47,18 +47,25 @@ def plot_field(axes: Axes, field: Field, scale: Normalize) -> AxesImage:
 
 
 def plot_arrows(axes: Axes, actions: Float[Tensor, "rows columns n 2"], field: Field) -> None:
-    """What each agent would do at places of the map, each in the agent's colour."""
+    """What each agent would do at places of the map, in the agent's colour.
+
+    The agents' arrows stand around the place they are of, so that equal ones are parallel and do not hide each other.
+    """
     rows, columns, agents, _ = actions.shape
-    up, across = (np.linspace(0, size - 1, min(ARROWS, size) + 2).round().astype(int)[1:-1] for size in (rows, columns))
+    up, across = (
+        np.linspace(0, size - 1, 2 * min(ARROWS, size) + 1).round().astype(int)[1::2] for size in (rows, columns)
+    )
     chosen = array(actions)[np.ix_(up, across)]
     x, y = np.meshgrid(array(field.x)[across], array(field.y)[up])
-    longest = max(float(np.linalg.norm(chosen, axis=-1).max()), 1e-9)
-    spacing = (field.extent[1] - field.extent[0]) / (len(across) + 1)
+    spacing = (field.extent[1] - field.extent[0]) / len(across)
+    length = max(float(np.linalg.norm(chosen, axis=-1).max()), 1e-9) / (0.55 * spacing)
     for agent in range(agents):
-        width = 0.011 - 0.006 * agent / max(agents - 1, 1)  # thinner ones on top: equal arrows are all seen
-        axes.quiver(x, y, chosen[..., agent, 0], chosen[..., agent, 1], color=TEAM[agent % len(TEAM)], angles="xy",
-                    scale_units="xy", scale=longest / (0.85 * spacing), width=width, headwidth=3.6, headlength=4,
-                    edgecolor="white", linewidth=0.35, zorder=3.5)  # fmt: skip
+        around = np.pi + 2 * np.pi * agent / agents
+        aside = 0.2 * spacing * np.array([np.cos(around), np.sin(around)]) * (agents > 1)
+        axes.quiver(x + aside[0], y + aside[1], chosen[..., agent, 0], chosen[..., agent, 1],
+                    color=TEAM[agent % len(TEAM)], angles="xy", scale_units="xy", scale=length, pivot="mid",
+                    width=0.011, headwidth=3.2, headlength=3.4, headaxislength=3.1, edgecolor="white", linewidth=0.4,
+                    zorder=3.5)  # fmt: skip
 
 
 def plot_map(

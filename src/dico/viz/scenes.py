@@ -27,6 +27,7 @@ FRESH, OLD = 0.8, 0.15
 MOVES = 1e-3
 """Whatever moves farther than this within an episode leaves a trail."""
 ROOM = 1.5
+"""How much more than its own extent a scene may need for what moves out of it."""
 HALO = [patheffects.withStroke(linewidth=2.4, foreground="white")]
 COLOURS = {BLACK: "black", GREEN: "green", RED: "red"}
 EDGE, PAPER, VALUE = "#b8b8b8", "#ffffff", "#c9dcea"
@@ -158,7 +159,7 @@ def legend(scene: Scene, *, over_map: bool = False) -> list[str]:
 
 
 def frame_axes(axes: Axes, extent: Extent) -> None:
-    """A square view without ticks."""
+    """A view with equal scales and no ticks."""
     axes.set_aspect("equal")
     axes.set_xlim(extent[0], extent[1])
     axes.set_ylim(extent[2], extent[3])
