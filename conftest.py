@@ -9,6 +9,7 @@ from jaxtyping import install_import_hook
 
 os.environ.setdefault("GOMP_SPINCOUNT", "1000")  # as the make targets do; before torch is imported
 APART = "runs without shape checks: pytest --unchecked -m unchecked"
+ONLY_SHOWN = "all tests skipped by +SKIP option"  # examples in docstrings that need a run folder
 check_types = beartype(conf=BeartypeConf(is_pep484_tower=True))
 settings.register_profile("dico", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("dico")
@@ -35,5 +36,5 @@ def pytest_terminal_summary(terminalreporter):
     """Says what was skipped for want of something on this machine."""
     skipped = [report.longrepr[-1].removeprefix("Skipped: ") for report in terminalreporter.stats.get("skipped", ())]
     for reason in dict.fromkeys(skipped):
-        if reason != APART:
+        if reason not in (APART, ONLY_SHOWN):
             terminalreporter.write_line(f"skipped {skipped.count(reason)} tests: {reason}")
