@@ -175,7 +175,7 @@ def test_runs_that_do_not_compare_are_refused(run, tmp_path):
     with pytest.raises(RunError, match="given once each"):
         write_report([run, run], tmp_path / "report.html")
     with pytest.raises(ValueError, match="at least one run"):
-        write_report([], tmp_path / "report.html")
+        write_report([])
     with pytest.raises(ValueError, match=r"got 'men'; did you mean 'mean'"):
         write_report(run, tmp_path / "report.html", stat="men")
     assert not (tmp_path / "report.html").exists()
@@ -229,6 +229,16 @@ def test_the_least_that_a_run_folder_may_hold(tmp_path):
     assert shown["took"] == ""
     assert shown["machine"] is None
     assert shown["command"].startswith("dico train navigation")
+
+
+def test_distances_of_larger_teams_leave_out_an_iteration_that_is_being_written(tmp_path):
+    run = small_run(tmp_path / "run", "dispersion", frames=120, snd=("0.5", "free"), seeds=2)
+    young = without_checkpoints(run, tmp_path / "young", lines=10)  # the third iteration has two of four members
+    shown = payload_of(write_report(young))["runs"][0]["distances"]
+    assert shown["agents"] == 4
+    assert floats(shown["frames"]).tolist() == [40, 80]
+    expected = run.metric("distances")[:2, :2].mean(0).flatten()
+    np.testing.assert_allclose(unquantised(shown["levels"]["0.5"]), expected, atol=1e-4)
 
 
 def test_a_snapshot_stays_while_the_run_goes_on(run, tmp_path):

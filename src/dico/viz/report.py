@@ -23,8 +23,6 @@ MAP_COLOURS = (
     "#440154", "#472d7b", "#3b528b", "#2c728e", "#21918c", "#28ae80", "#5ec962", "#addc30", "#fde725",
 )  # fmt: skip
 """Viridis: perceptually even, and read by lightness alone."""
-
-
 Runs = Run | str | Path | Sequence[Run | str | Path]
 """Run folders, opened or not."""
 
@@ -39,8 +37,8 @@ def write_report(runs: Runs, out: str | Path | None = None, *, stat: str = "mean
     """
     several = [runs] if isinstance(runs, Run | str | Path) else list(runs)
     opened = [each if isinstance(each, Run) else load(each) for each in several]
-    path = default_path(opened) if out is None else Path(out)
     text = page(payload(opened, stat), f"{', '.join(_names(opened))} · dico report")
+    path = default_path(opened) if out is None else Path(out)
     with whole(path) as scratch:
         scratch.write_text(text, "utf-8")
     return path

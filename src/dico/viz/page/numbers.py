@@ -98,16 +98,18 @@ def _distances(run: Run) -> dict[str, Any] | None:
     if group["n_agents"] < TEAM or "distances" not in ours[0]:
         return None
     values = run.metric("distances", controlled).numpy()
-    kept = thinned(values.shape[1], MOMENTS)
     sound = ~analysis.diverged(run)
+    complete = np.flatnonzero(np.isfinite(values[sound]).all((0, 2)))  # not those that are being written
+    if not sound.any() or not len(complete):
+        return None
+    kept = complete[thinned(len(complete), MOMENTS)]
     chosen = {level: analysis.of_level(run, level) & sound for level in analysis.levels(run)}
     means = {level: values[members][:, kept].mean(0) for level, members in chosen.items() if members.any()}
-    whole = {level: mean for level, mean in means.items() if np.isfinite(mean).all()}
     return {
         "agents": group["n_agents"],
         "frames": floats(analysis.frames(run)[kept]),
-        "most": max((float(mean.max()) for mean in whole.values()), default=0.0),
-        "levels": {level: quantised(mean) for level, mean in whole.items()},
+        "most": max(float(mean.max()) for mean in means.values()),
+        "levels": {level: quantised(mean) for level, mean in means.items()},
     }
 
 

@@ -14,8 +14,6 @@ BANDS = {
     "iqm": ("Interquartile mean", "its 95 % bootstrap interval", "interquartile mean [95 % bootstrap interval]"),
 }
 """The centre, what is around it, and both in a table."""
-
-
 FEW = 3
 """More options than this are only counted: the configuration lists them."""
 
@@ -59,7 +57,6 @@ def statistic(runs: Sequence[Run], stat: str, metric: str) -> dict[str, str]:
         "measured value itself."
     )
     return {
-        "name": STATISTICS[stat],
         "curves": alone or f"{centre} over {many} (line) and {around} (band); dashed: the desired values.",
         "table": f"Over the last tenth of the iterations{'' if alone else f', {both} over {many}'}. {alone} {tracking}",
         "final": f"Reward over the last tenth of the iterations, against the desired {metric}. "
