@@ -3,6 +3,7 @@
 import base64
 import json
 import shlex
+from importlib.resources import files
 
 import numpy as np
 import pytest
@@ -250,6 +251,17 @@ def test_a_snapshot_stays_while_the_run_goes_on(run, tmp_path):
     assert len(young.rows()) == 7
     assert torch.equal(before.metric("reward"), without_checkpoints(run, tmp_path / "again", 6).metric("reward"))
     assert snapshot(before) is before
+
+
+def test_every_file_of_the_page_is_in_it():
+    static = files("dico.viz.page") / "static"
+    text = page({}, "")
+    for path in static.iterdir():
+        name = path.name.partition(".")[0]
+        assert path.name in ("index.html", "style.css") or f"const ${name} = (() => {{" in text, path.name
+        assert all(len(line) <= 120 for line in path.read_text("utf-8").splitlines() if path.suffix == ".js"), path.name
+    assert "import {" not in text
+    assert "export " not in text.replace("// export", "")
 
 
 def test_hostile_names_stay_text(run, tmp_path):
