@@ -8,6 +8,7 @@ import torch
 from browsers import CHROMIUM, NONE_HERE
 from report_runs import small_run, without_checkpoints
 
+from dico.analysis import summary
 from dico.constraints import equal
 from dico.kinds import KINDS
 from dico.metrics import snd_at
@@ -127,6 +128,17 @@ def test_pointing_at_a_chart_reads_all_levels(opened, path, run):
     measured = run.metric("snd")[2:4, 0].mean().item()
     row = plot.locator(".tip tr").nth(1).inner_text()
     assert float(re.search(r"0\.5\s+([\d.]+)", row)[1]) == pytest.approx(measured, abs=2e-3)
+
+
+def test_pointing_at_a_level_of_the_decision_plot(opened, path, run):
+    page = opened(path)
+    page.locator("#decision").scroll_into_view_if_needed()
+    page.locator("#decision .target").nth(1).hover()
+    text = page.locator("#decision .tip").inner_text()
+    assert "desired SND: 0.5" in text
+    final = float(summary(run)[1].reward.centre)
+    shown = re.search(r"reward per step\s+(\S+)", text)[1].replace("\N{MINUS SIGN}", "-")
+    assert float(shown) == pytest.approx(final, rel=1e-2, abs=1e-6)
 
 
 def test_single_seeds_on_request(opened, path):
@@ -358,6 +370,7 @@ def test_it_fits_any_screen_and_theme(opened, path, viewport, theme):
         "nodes => nodes.filter(node => !(node.labels?.length || node.ariaLabel || node.innerText)).length"
     )
     assert names == 0
+    assert page.locator("[aria-hidden=true] [tabindex]").count() == 0
 
 
 def test_no_labels_overlap_in_the_charts(opened, path):

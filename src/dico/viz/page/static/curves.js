@@ -43,7 +43,7 @@ class Curves {
   constructor(report, metric, series, selection) {
     Object.assign(this, { report, metric, series, selection, shown: [], cursor: null });
     const label = `${metric.title} against frames. ${metric.about}`;
-    this.box = element("div", { class: "plot", tabindex: "0", role: "img", "aria-label": label });
+    this.box = element("div", { class: "plot", tabindex: "0", role: "group", "aria-label": label });
     this.tip = new Tip(this.box);
     this.longest = series.reduce((most, { xs }) => (xs.at(-1) > most.at(-1) ? xs : most), series[0].xs);
     this.node = element("figure", { class: "panel", "data-chart": metric.key },

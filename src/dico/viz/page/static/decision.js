@@ -94,11 +94,11 @@ function drawPoint({ plot, picture, toX, toY }, point, report, tip) {
     group.append(svg("path", { d: whisker, stroke: colour, class: "whisker" }));
   }
   group.append(markOf(point, x, y));
-  const target = svg("circle", { cx: x, cy: y, r: 16, class: "target", tabindex: "0" });
+  const target = svg("circle", { cx: x, cy: y, r: 16, class: "target" });
   const show = () => tip.show(x, `desired ${report.metric}: ${named(report, point.name, point.level)}`,
     [["reward per step", interval(reward)], [`measured ${report.metric}`, interval(point.diversity)]]);
-  for (const name of ["pointerenter", "focus"]) target.addEventListener(name, show);
-  for (const name of ["pointerleave", "blur"]) target.addEventListener(name, () => tip.hide());
+  target.addEventListener("pointerenter", show);
+  target.addEventListener("pointerleave", () => tip.hide());
   plot.append(group);
   picture.append(target);
 }
