@@ -38,7 +38,7 @@ export function decimalsFor(values, digits = 4) {
 export function interval([centre, low, high], decimals = decimalsFor([centre, low, high])) {
   const show = (value) => value.toFixed(decimals).replace("-", "−");
   if (!Number.isFinite(centre ?? NaN)) return MISSING;
-  if (!Number.isFinite(low ?? NaN)) return show(centre);
+  if (!Number.isFinite(low ?? NaN) || low === high) return show(centre);
   const symmetric = Math.abs(high + low - 2 * centre) <= 1e-4 * Math.max(high - low, 1e-12);
   return symmetric ? `${show(centre)} ± ${show(high - centre)}` : `${show(centre)} [${show(low)}, ${show(high)}]`;
 }
