@@ -3,10 +3,14 @@ BIN := .venv/bin
 # Waiting threads soon sleep: on a busy machine, spinning can cost a hundredfold.
 export GOMP_SPINCOUNT ?= 1000
 
+# A folder of its own for each demo, so that none writes over another.
+DEMO := runs/demo-$(shell date +%Y%m%d-%H%M%S)
+
 .PHONY: demo test test-all lint bench clean
 
 demo: .venv/installed
-	$(BIN)/dico train navigation --snd 0 0.3 1 free --seeds 2
+	$(BIN)/dico train navigation --snd 0 0.3 1 free --seeds 2 --run $(DEMO)
+	$(BIN)/dico report $(DEMO)
 
 test: .venv/installed
 	$(BIN)/pytest

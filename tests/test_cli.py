@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -128,6 +129,8 @@ BAD = {
     ("train", "--frobnicate"): "frobnicate",
     ("eval", "nowhere"): "nowhere is no run folder: it has no config.json",
     ("resume", "nowhere"): "nowhere is no run folder: it has no config.json",
+    ("report",): "runs must be at least one run folder, got none",
+    ("report", "nowhere"): "nowhere is no run folder: it has no config.json",
     ("bound", "--agents", "0", "--low", "-1", "--high", "1"): "n_agents must be a positive integer, got 0",
     ("bound", "--agents", "2", "--low", "1", "--high", "1"): "low must be below high",
 }
@@ -169,3 +172,43 @@ def test_ctrl_c_writes_a_checkpoint_and_says_how_to_go_on(tmp_path):
     assert "Traceback" not in out
     rows = load(run).rows()
     assert load(run).checkpoints()[0].frames == rows[-1]["frames"]
+
+
+def test_report_says_where_the_page_and_the_figures_are(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    shown = []
+    monkeypatch.setattr("webbrowser.open", shown.append)
+    for name in ("one", "two"):
+        assert dico(capsys, "train", "navigation", *SMALL, "--run", name)[0] == 0
+    status, out, err = dico(capsys, "report", "one", "--open")
+    assert status == 0, err
+    assert "wrote one/report.html" in out
+    assert re.search(r"wrote \d+ figures into one/figures", out)
+    assert (tmp_path / "one" / "figures" / "curves.png").is_file()
+    assert shown == [(tmp_path / "one" / "report.html").as_uri()]
+    status, out, err = dico(capsys, "report", "one", "two", "--no-figures", "--stat", "iqm", "--out", "both.html")
+    assert status == 0, err
+    assert out == "wrote both.html"
+    assert not (tmp_path / "figures").exists()
+    assert dico(capsys, "train", "dispersion", *SMALL, "--run", "three")[0] == 0
+    status, _, err = dico(capsys, "report", "one", "three")
+    assert status == 2
+    assert "runs in one comparison must have the same task, got one: navigation, three: dispersion" in err
+    assert not (tmp_path / "report.html").exists()
+
+
+def test_the_page_needs_no_matplotlib(tmp_path):
+    run = tmp_path / "run"
+    without = "import sys; sys.modules['matplotlib'] = None; from dico.cli import main; sys.exit(main(sys.argv[1:]))"
+
+    def python(*arguments):
+        return subprocess.run([sys.executable, "-c", without, *map(str, arguments)], capture_output=True, text=True)
+
+    assert python("train", "navigation", *SMALL, "--run", run).returncode == 0
+    refused = python("report", run)
+    assert refused.returncode == 2
+    assert 'pip install "dico-marl[viz]"' in refused.stderr
+    assert "--no-figures" in refused.stderr
+    assert not (run / "report.html").exists()
+    assert python("report", run, "--no-figures").returncode == 0
+    assert (run / "report.html").is_file()

@@ -4,7 +4,7 @@ Only the controlled group counts, which is the first unless the run says otherwi
 of every aggregate, and counted.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,7 +73,16 @@ def levels(run: Run) -> list[str]:
     >>> levels(run)  # doctest: +SKIP
     ['0', '0.3', '1', 'free']
     """
-    return sorted({member.constraint for member in run.members}, key=_diversity)
+    return in_order(member.constraint for member in run.members)
+
+
+def in_order(constraints: Iterable[str]) -> list[str]:
+    """Constraints, each once, in order of diversity, free last.
+
+    >>> in_order(["free", "1", ">=0.3", "0", "1"])
+    ['0', '>=0.3', '1', 'free']
+    """
+    return sorted(set(constraints), key=_diversity)
 
 
 def controlled_metric(run: Run) -> str:

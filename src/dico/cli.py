@@ -22,7 +22,7 @@ from dico.train.evaluate import evaluate
 from dico.train.loggers import TensorBoard, WandB
 from dico.train.progress import make_progress, summary
 from dico.train.session import ITERATIONS_BETWEEN_CHECKPOINTS, Interrupted, Observer, resume, train
-from dico.viz.commands import Map, Video, draw, film
+from dico.viz.commands import Map, Report, Video, draw, film, report
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,7 +100,8 @@ class Tasks:
 
 
 COMMANDS = {
-    "train": Train, "resume": Resume, "eval": Eval, "map": Map, "video": Video, "bound": Bound, "tasks": Tasks,
+    "train": Train, "resume": Resume, "eval": Eval, "report": Report, "map": Map, "video": Video, "bound": Bound,
+    "tasks": Tasks,
 }  # fmt: skip
 
 
@@ -161,6 +162,11 @@ def _run(command: object, console: Console) -> int:
                 load(command.run), episodes=command.episodes, seed=command.seed, deterministic=command.deterministic
             )
             console.print(summary(rows, f"{command.episodes} episodes of each member"))
+        case Report():
+            page, figures = report(command)
+            _say_where(page, console)
+            if figures:
+                _say_where(f"{len(figures)} figures into {figures[0].parent}", console)
         case Map():
             _say_where(draw(command), console)
         case Video():
@@ -199,8 +205,8 @@ def _conclude(run: Run, console: Console) -> None:
     console.print(where, markup=False, highlight=False, soft_wrap=True)
 
 
-def _say_where(path: Path, console: Console) -> None:
-    console.print(f"wrote {path}", markup=False, highlight=False, soft_wrap=True)
+def _say_where(what: Path | str, console: Console) -> None:
+    console.print(f"wrote {what}", markup=False, highlight=False, soft_wrap=True)
 
 
 def _tasks() -> Table:

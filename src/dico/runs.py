@@ -98,8 +98,9 @@ class Run:
         iterations = max((row["iteration"] for row in rows), default=0)
         several = (len(rows[0][name]),) if rows and isinstance(rows[0][name], list) else ()
         values = torch.full((len(self.members), iterations, *several), torch.nan, dtype=torch.float64)
-        for row in rows:
-            values[row["member"], row["iteration"] - 1] = torch.tensor(_numbers(row[name]), dtype=torch.float64)
+        if rows:
+            place = torch.tensor([(row["member"], row["iteration"] - 1) for row in rows]).T
+            values[*place] = torch.tensor([_numbers(row[name]) for row in rows], dtype=torch.float64)
         return values
 
     def frame(self) -> Any:

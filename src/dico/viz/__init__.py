@@ -2,6 +2,7 @@
 
 >>> from dico import load, viz
 >>> run = load("runs/navigation")  # doctest: +SKIP
+>>> viz.write_report(run)  # doctest: +SKIP
 >>> viz.write_figures([run], run.folder / "figures")  # doctest: +SKIP
 >>> viz.save_figure(viz.draw_map(viz.choose(run), arrows=True), Path("map.pdf"))  # doctest: +SKIP
 >>> viz.write_video(viz.film_episode(viz.choose(run), with_map=True), Path("episode.mp4"))  # doctest: +SKIP
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from dico.viz.figures import write_figures as write_figures
     from dico.viz.films import film_distances as film_distances
     from dico.viz.films import film_episode as film_episode
+    from dico.viz.report import write_report as write_report
     from dico.viz.style import check_figure as check_figure
     from dico.viz.style import save_figure as save_figure
     from dico.viz.video import check_video as check_video
@@ -34,6 +36,7 @@ HOMES = {
         "draw_trajectories", "write_figures",
     ),
     "films": ("film_distances", "film_episode"),
+    "report": ("write_report",),
     "style": ("check_figure", "save_figure"),
     "video": ("check_video", "write_video"),
 }  # fmt: skip

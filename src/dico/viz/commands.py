@@ -1,5 +1,7 @@
 """The commands that draw, thin; what draws is imported when it is first used, so other commands need none of it."""
 
+import webbrowser
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -10,9 +12,27 @@ from tyro.conf import Positional
 from dico import viz
 from dico._checks import check_choice, check_positive
 from dico.runs import load
+from dico.snapshot import snapshot
 from dico.tasks import MappedTask
+from dico.viz.report import write_report
 
 FILMS = ("episodes", "distances")
+
+
+@dataclass(frozen=True)
+class Report:
+    """Write a page about a run, or about several to compare: curves, decision, maps, episodes, live networks."""
+
+    runs: Positional[tuple[Path, ...]]
+    """The run folders; all of one task. A run may still be training."""
+    out: Path | None = None
+    """The page; by default report.html in the run folder, or here if there are several."""
+    stat: str = "mean"
+    """Over seeds: mean (and standard deviation) or iqm (interquartile mean and 95 % bootstrap interval)."""
+    figures: bool = True
+    """Write the figures too, as PNG and SVG into the folder figures beside the page."""
+    open: bool = False
+    """Show the page in the browser."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +79,19 @@ class Video:
     """Pictures in a second."""
 
 
+def report(command: Report) -> tuple[Path, list[Path]]:
+    """Write the page, and the figures if they are wanted; where they are."""
+    if not command.runs:
+        raise ValueError("runs must be at least one run folder, got none: dico report runs/NAME")
+    runs = [snapshot(load(folder)) for folder in command.runs]
+    write_figures = _figures_or_cure() if command.figures else None
+    page = write_report(runs, command.out, stat=command.stat)
+    figures = [] if write_figures is None else write_figures(runs, page.parent / "figures", stat=command.stat)
+    if command.open:
+        webbrowser.open(page.resolve().as_uri())
+    return page, figures
+
+
 def draw(command: Map) -> Path:
     """Draw a map; where it is."""
     out = viz.check_figure(command.out or command.run / "figures" / "map.png")
@@ -90,3 +123,11 @@ def film(command: Video, console: Console) -> Path:
         console=console, transient=True, disable=not console.is_terminal,
     )  # fmt: skip
     return viz.write_video(replace(drawing, frames=shown), out)
+
+
+def _figures_or_cure() -> Callable[..., list[Path]]:
+    """What draws the figures; the page needs no matplotlib."""
+    try:
+        return viz.write_figures
+    except ImportError as error:
+        raise ImportError(f"{error}; or write the page alone with --no-figures") from None

@@ -18,7 +18,8 @@ from dico.analysis import (
 )
 from dico.runs import Run
 from dico.viz.colours import level_colours
-from dico.viz.style import in_thousands, level_label, lost, metric_name
+from dico.viz.labels import level_label, metric_name
+from dico.viz.style import in_thousands, lost
 
 
 def plot_reward(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = False) -> Axes:

@@ -10,7 +10,8 @@ from dico.bounds import MaxSND, max_snd
 from dico.runs import Run
 from dico.tasks.scene import TEAM
 from dico.viz.colours import level_colours
-from dico.viz.style import FAINT, INK, level_label, lost, metric_name
+from dico.viz.labels import level_label, metric_name
+from dico.viz.style import FAINT, INK, lost
 
 
 def wall(run: Run) -> MaxSND | None:

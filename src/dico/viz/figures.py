@@ -18,13 +18,13 @@ from dico.viz.curves import level_legend, plot_diversity, plot_overflow, plot_re
 from dico.viz.decision import plot_decision
 from dico.viz.distances import distance_scale, matrices, plot_distances
 from dico.viz.fields import as_mapped, check_coordinates
+from dico.viz.labels import metric_name
 from dico.viz.maps import colour_bar, extent_of, map_scale, middle_of, plot_map, plot_slice
 from dico.viz.scenes import aspect_of, covering, legend
 from dico.viz.style import (
     caption,
     level_panels,
     level_title,
-    metric_name,
     new_figure,
     over_seeds,
     panels,

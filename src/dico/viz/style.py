@@ -1,7 +1,7 @@
 """How figures look, what they say of themselves, and how they are written: headless, whole or not at all."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,10 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from dico._checks import check_choice
-from dico.analysis import STATISTICS, bounds_of, controlled_group, controlled_metric, frames, levels
-from dico.runs import Run, RunError
+from dico.analysis import STATISTICS, controlled_group, frames, levels
+from dico.runs import Run
+from dico.viz.files import whole
+from dico.viz.labels import level_label, metric_name
 
 FORMATS = ("png", "svg", "pdf")
 INK, FAINT = "#262626", "#6b6b6b"
@@ -120,43 +122,6 @@ def save_figure(figure: Figure, path: Path) -> Path:
     """Write a figure in the format that its file's ending says, whole or not at all."""
     (written,) = save(figure, check_figure(path).with_suffix(""), [path.suffix.removeprefix(".")])
     return written
-
-
-@contextmanager
-def whole(target: Path) -> Iterator[Path]:
-    """A scratch file of the same ending that becomes ``target`` if all goes well, and is gone otherwise."""
-    scratch = target.with_name(f".part-{target.name}")
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        yield scratch
-        scratch.replace(target)
-    except OSError as error:
-        raise RunError(f"{target} cannot be written ({error}): choose another place") from error
-    finally:
-        with suppress(OSError):
-            scratch.unlink()
-
-
-def metric_name(run: Run) -> str:
-    """The controlled metric as figures write it: SND, HSE, det root."""
-    name = controlled_metric(run)
-    return name.upper() if len(name) <= 3 else name.replace("_", " ")
-
-
-def level_label(level: str) -> str:
-    """A constraint as a legend writes it.
-
-    >>> [level_label(level) for level in ("0.3", ">=0.3", "<=0.5", "0.2..0.5", "free")]
-    ['0.3', '≥ 0.3', '≤ 0.5', '0.2 to 0.5', 'free']
-    """
-    if level == "free":
-        return level
-    low, high = bounds_of(level)
-    if low == high:
-        return f"{low:g}"
-    if high == np.inf:
-        return f"≥ {low:g}"
-    return f"≤ {high:g}" if low == 0 else f"{low:g} to {high:g}"
 
 
 def level_title(run: Run, level: str, between: str = " ") -> str:

@@ -10,7 +10,7 @@ from jaxtyping import UInt8
 from PIL import Image
 
 from dico._checks import check_choice
-from dico.viz.style import whole
+from dico.viz.files import whole
 
 ENDINGS = (".mp4", ".gif")
 QUALITY = 8

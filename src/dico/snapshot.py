@@ -1,0 +1,54 @@
+"""A run at one moment, for whoever looks at it more than once while it may still be training."""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dico.policy import DiCo
+from dico.runs import Checkpoint, Run
+from dico.tasks import Task
+
+
+@dataclass(frozen=True)
+class Snapshot(Run):
+    """A run whose metrics were read once: all numbers are of the same iterations, however long it trains on."""
+
+    of: Run
+    """The run itself, which still has the task and the checkpoints."""
+    kept: tuple[dict[str, Any], ...]
+    """Its lines, as they were."""
+    said: tuple[str, ...]
+    """Warnings that reading them gave, such as of a torn line."""
+
+    def rows(self) -> list[dict[str, Any]]:
+        """All lines of ``metrics.jsonl`` that there were."""
+        return list(self.kept)
+
+    def task(self) -> Task:
+        """The task that it was trained on, with its settings."""
+        return self.of.task()
+
+    def checkpoints(self) -> list[Checkpoint]:
+        """Whole checkpoints, newest first."""
+        return self.of.checkpoints()
+
+    def policies(self, group: str | None = None, members: Sequence[int] | None = None) -> DiCo:
+        """All members' policies, or those of the indices given, from the newest checkpoint."""
+        return self.of.policies(group, members)
+
+
+def snapshot(run: Run) -> Snapshot:
+    """A run as it is now.
+
+    >>> snapshot(load("runs/navigation")).metric("reward")  # doctest: +SKIP
+    """
+    if isinstance(run, Snapshot):
+        return run
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        rows = tuple(run.rows())
+    said = tuple(dict.fromkeys(str(warning.message) for warning in caught))
+    for text in said:
+        warnings.warn(text, stacklevel=2)
+    return Snapshot(run.folder, run.config, run.groups, run.members, run.session, run, rows, said)

@@ -1,0 +1,28 @@
+"""What levels and metrics are called, in figures and on the page."""
+
+import numpy as np
+
+from dico.analysis import bounds_of, controlled_metric
+from dico.runs import Run
+
+
+def metric_name(run: Run) -> str:
+    """The controlled metric as figures write it: SND, HSE, det root."""
+    name = controlled_metric(run)
+    return name.upper() if len(name) <= 3 else name.replace("_", " ")
+
+
+def level_label(level: str) -> str:
+    """A constraint as a legend writes it.
+
+    >>> [level_label(level) for level in ("0.3", ">=0.3", "<=0.5", "0.2..0.5", "free")]
+    ['0.3', '≥ 0.3', '≤ 0.5', '0.2 to 0.5', 'free']
+    """
+    if level == "free":
+        return level
+    low, high = bounds_of(level)
+    if low == high:
+        return f"{low:g}"
+    if high == np.inf:
+        return f"≥ {low:g}"
+    return f"≤ {high:g}" if low == 0 else f"{low:g} to {high:g}"

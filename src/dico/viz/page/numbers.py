@@ -1,0 +1,160 @@
+"""A run in numbers, as JSON for the page: the summary of its levels, and its curves."""
+
+import json
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from dico import analysis
+from dico.analysis import Band, LevelSummary
+from dico.bounds import max_snd
+from dico.runs import Run, plain
+from dico.viz.page.encode import floats, quantised
+from dico.viz.reproduce import command
+
+POINTS = 300
+"""Curves are thinned to so many iterations, evenly spaced, the last included."""
+MOMENTS = 50
+"""And distances between agents to so many."""
+TEAM = 3
+"""From so many agents on, who differs from whom is worth a matrix."""
+
+
+def numbers(run: Run, stat: str) -> dict[str, Any]:
+    """Everything about a run that needs no network: summary, curves, configuration, machine."""
+    levels = analysis.summary(run, stat)
+    frames = analysis.frames(run)
+    finals = analysis.final(run, "reward")
+    return {
+        "folder": str(run.folder),
+        "members": len(run.members),
+        "seeds": max(level.seeds + level.diverged for level in levels),
+        "progress": {"frames": int(frames[-1]), "total": int(run.config.get("frames") or frames[-1])},
+        "took": _took(run),
+        "best": analysis.best_level(run, stat),
+        "maximum": maximum(run),
+        "summary": [_summary(level, finals[analysis.of_level(run, level.level)]) for level in levels],
+        "frames": floats(frames[thinned(len(frames))]),
+        "curves": _curves(run, stat),
+        "distances": _distances(run),
+        "config": dict(run.config),
+        "machine": _machine(run),
+        "command": command(run.config, run.session),
+    }
+
+
+def maximum(run: Run) -> float | None:
+    """The largest SND that fits the action box; None where the levels are of another metric, or an agent is alone."""
+    group = _group(run)
+    if analysis.controlled_metric(run) != "snd" or group["n_agents"] < 2:
+        return None
+    return max_snd(group["n_agents"], group["low"], group["high"]).value
+
+
+def thinned(count: int, most: int = POINTS) -> Int[np.ndarray, " kept"]:
+    """Indices of at most ``most`` of so many iterations.
+
+    >>> thinned(3).tolist(), len(thinned(10_000)), thinned(10_000)[-1].item()
+    ([0, 1, 2], 300, 9999)
+    """
+    return np.linspace(0, count - 1, min(count, most)).round().astype(int)
+
+
+def measured(run: Run) -> dict[str, Float[np.ndarray, "members iterations"]]:
+    """The curves that the page shows, by the page's names."""
+    rows = run.rows()
+    found = {
+        "reward": analysis.curves(run, "reward"),
+        "diversity": analysis.curves(run, analysis.controlled_metric(run)),
+        "tracking": analysis.tracking_error(run),
+    }
+    return found | ({"overflow": analysis.curves(run, "overflow")} if "overflow" in rows[0] else {})
+
+
+def _curves(run: Run, stat: str) -> dict[str, dict[str, Any]]:
+    known = analysis.diverged(run)
+    return {
+        name: {
+            level: _curve(values[analysis.of_level(run, level) & ~known], stat)
+            for level in analysis.levels(run)
+            if np.isfinite(values[analysis.of_level(run, level)]).any()
+        }
+        for name, values in measured(run).items()
+    }
+
+
+def _curve(values: Float[np.ndarray, "seeds iterations"], stat: str) -> dict[str, Any]:
+    kept = values[:, thinned(values.shape[1])]
+    band = analysis.aggregate(kept, stat)
+    low, high = (floats(end) if band.has_interval else None for end in (band.low, band.high))
+    return {"centre": floats(band.centre), "low": low, "high": high, "seeds": [floats(seed) for seed in kept]}
+
+
+def _distances(run: Run) -> dict[str, Any] | None:
+    """How far every two agents are apart, mean over seeds, at some iterations; two agents need no matrix."""
+    group, controlled = _group(run), analysis.controlled_group(run)
+    ours = [row for row in run.rows() if row.get("group", controlled) == controlled]
+    if group["n_agents"] < TEAM or "distances" not in ours[0]:
+        return None
+    values = run.metric("distances", controlled).numpy()
+    sound = ~analysis.diverged(run)
+    complete = np.flatnonzero(np.isfinite(values[sound]).all((0, 2)))  # not those that are being written
+    if not sound.any() or not len(complete):
+        return None
+    kept = complete[thinned(len(complete), MOMENTS)]
+    chosen = {level: analysis.of_level(run, level) & sound for level in analysis.levels(run)}
+    means = {level: values[members][:, kept].mean(0) for level, members in chosen.items() if members.any()}
+    return {
+        "agents": group["n_agents"],
+        "frames": floats(analysis.frames(run)[kept]),
+        "most": max(float(mean.max()) for mean in means.values()),
+        "levels": {level: quantised(mean) for level, mean in means.items()},
+    }
+
+
+def _summary(level: LevelSummary, finals: Float[np.ndarray, " seeds"]) -> dict[str, Any]:
+    return {
+        "level": level.level,
+        "seeds": level.seeds,
+        "diverged": level.diverged,
+        "reward": _interval(level.reward),
+        "diversity": _interval(level.snd),
+        "tracking": _interval(level.tracking_error),
+        "finals": [plain(float(value)) for value in finals if np.isfinite(value)],
+    }
+
+
+def _interval(band: Band) -> list[float | None]:
+    return [plain(float(value)) for value in (band.centre, band.low, band.high)]
+
+
+def _machine(run: Run) -> dict[str, Any] | None:
+    if "machine" in run.session:
+        return run.session["machine"]
+    try:
+        return json.loads((run.folder / "machine.json").read_text("utf-8"))
+    except (OSError, ValueError):
+        return None
+
+
+def _group(run: Run) -> Any:
+    return next(group for group in run.groups if group["name"] == analysis.controlled_group(run))
+
+
+def _took(run: Run) -> str:
+    """How long the iterations took, if the run says so."""
+    if "seconds" not in run.rows()[0]:
+        return ""
+    return _duration(float(run.metric("seconds").nanmean(0).nansum()))
+
+
+def _duration(seconds: float) -> str:
+    """As people say it.
+
+    >>> _duration(42), _duration(150), _duration(7320)
+    ('42 s of training', '2.5 min of training', '2.0 h of training')
+    """
+    if seconds < 60:
+        return f"{seconds:.0f} s of training"
+    return f"{seconds / 60:.1f} min of training" if seconds < 3600 else f"{seconds / 3600:.1f} h of training"

@@ -1,0 +1,161 @@
+/** Training curves: a line and an interval for each level and run, with all values under the pointer. */
+
+import { axes, band, path } from "./axes.js";
+import { floats } from "./data.js";
+import { element, redraw, section, svg, swatch, tickBox } from "./dom.js";
+import { decimalsFor, frames, interval, known, levelLabel, number } from "./format.js";
+import { percent, percentInterval, widened } from "./format.js";
+import { DASHES } from "./selection.js";
+import { Tip } from "./tip.js";
+
+const HEIGHT = 280;
+const TITLE = "Training curves";
+const HOW = "Point at a chart, or use the arrow keys on it, to read all values; "
+  + "the buttons of the legend hide and show levels.";
+
+export function curves(report, selection) {
+  const panels = report.metrics
+    .map((metric) => ({ metric, series: seriesOf(report, metric.key) }))
+    .filter(({ series }) => series.length)
+    .map(({ metric, series }) => new Curves(report, metric, series, selection).node);
+  if (!panels.length) return section("curves", TITLE, report.missing.curves);
+  const single = tickBox("single seeds", selection.seeds, (shown) => selection.showSeeds(shown));
+  const several = report.runs.some((run) => run.seeds > 1);
+  return section("curves", TITLE, `${report.statistic.curves} ${HOW}`,
+    several ? element("div", { class: "row" }, single) : null, element("div", { class: "pair" }, panels));
+}
+
+function seriesOf(report, key) {
+  return report.runs.flatMap((run, index) => {
+    const xs = floats(run.frames);
+    return report.levels.filter(({ text }) => run.curves[key]?.[text]).map(({ text, colour }) => {
+      const { centre, low, high, seeds } = run.curves[key][text];
+      return {
+        run: index, level: text, colour, xs, centre: floats(centre), seeds: seeds.map(floats),
+        low: low && floats(low), high: high && floats(high),
+        name: report.runs.length > 1 ? `${levelLabel(text)} · ${run.name}` : levelLabel(text),
+      };
+    });
+  });
+}
+
+class Curves {
+  constructor(report, metric, series, selection) {
+    Object.assign(this, { report, metric, series, selection, shown: [], cursor: null });
+    const label = `${metric.title} against frames. ${metric.about}`;
+    this.box = element("div", { class: "plot", tabindex: "0", role: "group", "aria-label": label });
+    this.tip = new Tip(this.box);
+    this.longest = series.reduce((most, { xs }) => (xs.at(-1) > most.at(-1) ? xs : most), series[0].xs);
+    this.node = element("figure", { class: "panel", "data-chart": metric.key },
+      element("figcaption", {}, element("h3", {}, metric.title), element("p", {}, metric.about)), this.box);
+    this.box.addEventListener("pointermove", (event) => this.follow(event));
+    for (const name of ["pointerleave", "blur"]) this.box.addEventListener(name, () => this.point(null));
+    this.box.addEventListener("keydown", (event) => this.press(event));
+    selection.addEventListener("change", () => this.draw());
+    redraw(this.box, () => this.draw());
+  }
+
+  get show() {
+    return this.metric.key === "tracking" ? percent : number;
+  }
+
+  draw() {
+    this.shown = this.series.filter(({ run, level }) => this.selection.shows(run, level));
+    const desired = this.metric.key === "diversity" ? this.report.levels.filter((level) => this.has(level)) : [];
+    const first = Math.min(...this.series.map(({ xs }) => xs[0]));
+    const last = this.longest.at(-1);
+    this.frame = axes({
+      width: this.box.clientWidth, height: HEIGHT, y: this.range(desired), yFormat: this.show,
+      x: first < last ? [first, last] : [0.9 * first, 1.1 * first + 1], xLabel: "frames per member", xFormat: frames,
+    });
+    desired.forEach((level) => drawDesired(this.frame, level));
+    this.shown.forEach((each) => drawSeries(this.frame, each, this.selection.seeds));
+    this.marks = svg("g", { class: "cursor" });
+    this.frame.picture.append(this.marks);
+    this.box.replaceChildren(this.frame.picture, this.tip.node);
+    this.point(this.cursor);
+    if (!this.shown.length) {
+      this.box.append(element("p", { class: "empty" }, "All levels are hidden: choose one in the legend."));
+    }
+  }
+
+  has({ text }) {
+    return this.shown.some(({ level }) => level === text);
+  }
+
+  /** What the vertical axis shows: all lines, intervals and desired values. */
+  range(desired) {
+    const lines = this.shown.flatMap(({ centre, low, high, seeds }) =>
+      [centre, low ?? [], high ?? [], ...(this.selection.seeds ? seeds : [])]);
+    const bounds = desired.map(({ least, most }) => [least, most]);
+    const values = known([...lines, ...bounds].flatMap((line) => [...line]));
+    const [low, high] = widened(Math.min(...values), Math.max(...values));
+    return [Math.max(low, this.metric.least ?? -Infinity), high];
+  }
+
+  follow(event) {
+    const { left, right } = this.frame;
+    const share = (event.clientX - this.box.getBoundingClientRect().left - left) / (right - left);
+    const [first, last] = [this.longest[0], this.longest.at(-1)];
+    this.point(first + Math.min(Math.max(share, 0), 1) * (last - first));
+  }
+
+  press(event) {
+    const way = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (!way) return;
+    event.preventDefault();
+    const [outside, end] = way > 0 ? [-1, this.longest.length - 1] : [this.longest.length, this.longest.length - 1];
+    const now = this.cursor === null ? outside : closest(this.longest, this.cursor);
+    this.point(this.longest[Math.min(Math.max(now + way, 0), end)]);
+  }
+
+  /** Marks the iterations nearest to a number of frames, and lists all values there. */
+  point(target) {
+    this.cursor = target;
+    this.marks.replaceChildren();
+    this.tip.hide();
+    if (target === null || !this.shown.length) return;
+    const { toX, toY, top, bottom } = this.frame;
+    const there = this.shown.map((each) => ({ ...each, index: closest(each.xs, target) }));
+    const at = there[0].xs[there[0].index];
+    this.marks.append(svg("line", { x1: toX(at), x2: toX(at), y1: top, y2: bottom }));
+    for (const { xs, centre, index, colour } of there) {
+      if (!Number.isFinite(centre[index])) continue;
+      this.marks.append(svg("circle", { cx: toX(xs[index]), cy: toY(centre[index]), r: 3.5, fill: colour }));
+    }
+    const decimals = decimalsFor(there.map(({ centre, index }) => centre[index]), 3);
+    this.tip.show(toX(at), `${frames(at)} frames`, there.map(({ colour, name, centre, low, high, index }) => {
+      const values = [centre[index], low?.[index] ?? null, high?.[index] ?? null];
+      const text = this.metric.key === "tracking" ? percentInterval(values) : interval(values, decimals);
+      return [[swatch(colour), name], text];
+    }));
+  }
+}
+
+function drawSeries({ plot, toX, toY }, { run, colour, xs, centre, low, high, seeds, level }, single) {
+  const group = svg("g", { class: "series", "data-level": level, "data-run": run });
+  const line = (values, look) => svg("path", { d: path(xs, values, toX, toY), stroke: colour, ...look });
+  if (low) group.append(svg("path", { d: band(xs, low, high, toX, toY), fill: colour, class: "band" }));
+  if (single) group.append(...seeds.map((seed) => line(seed, { class: "seed" })));
+  group.append(line(centre, { class: "line", "stroke-dasharray": DASHES[run % DASHES.length] }));
+  if (xs.length === 1) group.append(svg("circle", { cx: toX(xs[0]), cy: toY(centre[0]), r: 3.5, fill: colour }));
+  plot.append(group);
+}
+
+/** Dashed lines at what a level asks for: its value, or its bounds. */
+function drawDesired({ plot, toY, left, right }, { least, most, colour, text }) {
+  const bounds = [...new Set([least, most])].filter((value) => value !== null && (value > 0 || least === most));
+  for (const value of bounds) {
+    const y = toY(value);
+    const look = { stroke: colour, class: "desired", "data-desired": text };
+    plot.append(svg("line", { x1: left, x2: right, y1: y, y2: y, ...look }));
+  }
+}
+
+function closest(xs, target) {
+  let best = 0;
+  xs.forEach((x, index) => {
+    if (Math.abs(x - target) < Math.abs(xs[best] - target)) best = index;
+  });
+  return best;
+}

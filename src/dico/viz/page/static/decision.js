@@ -1,0 +1,162 @@
+/** The decision plot: final reward against desired diversity. Which level to choose. */
+
+import { axes } from "./axes.js";
+import { element, redraw, section, svg } from "./dom.js";
+import { interval, known, levelLabel, number, widened } from "./format.js";
+import { DASHES } from "./selection.js";
+import { Tip } from "./tip.js";
+
+const HEIGHT = 340;
+const MARK = 9; // half the size of a mark, with a little room
+const NEAR = 2.5; // the wall is drawn if it is at most so many times as far as the farthest level
+const TITLE = "Which diversity is best?";
+const OPEN = "Levels without one desired value (free, bounds) stand where they landed, as open marks.";
+/** The mark of each run, around its centre; the first run has circles. */
+const OUTLINES = [
+  null, "M-6-6H6V6H-6Z", "M0-7.5L7 6H-7Z", "M0-8L7 0L0 8L-7 0Z", "M0 7.5L7-6H-7Z",
+  "M-2-7H2V-2H7V2H2V7H-2V2H-7V-2H-2Z",
+];
+
+export function decision(report, selection) {
+  const points = report.runs.flatMap((run, index) => run.summary.map((row) => pointOf(report, run, index, row)));
+  const drawable = points.filter(({ x, reward }) => known([x, reward[0]]).length === 2);
+  if (!drawable.length) return section("decision", TITLE, report.missing.decision);
+  const wall = report.runs[0].maximum;
+  const box = element("div", { class: "plot", role: "img", "aria-label": describe(report, drawable) });
+  const tip = new Tip(box);
+  const draw = () => {
+    const shown = drawable.filter(({ run, level }) => selection.shows(run, level));
+    box.replaceChildren(chart(report, shown, drawable, wall, box.clientWidth, tip), tip.node);
+  };
+  selection.addEventListener("change", draw);
+  redraw(box, draw);
+  const best = report.runs.filter((run) => run.best).map((run) => named(report, run.name, run.best));
+  const lead = [
+    report.statistic.final, OPEN, wall ? `More than ${number(wall)} does not fit the action box.` : "",
+    best.length ? `Best: ${best.join("; ")}.` : "",
+  ];
+  return section("decision", TITLE, lead.join(" "), element("figure", { class: "panel" }, box));
+}
+
+function named(report, run, level) {
+  return report.runs.length > 1 ? `${levelLabel(level)} of ${run}` : levelLabel(level);
+}
+
+function pointOf(report, { name, best }, run, { level, reward, diversity, finals }) {
+  const { colour, least, most } = report.levels.find(({ text }) => text === level);
+  const exact = least !== null && least === most;
+  const x = exact ? least : diversity[0];
+  return { run, name, level, colour, exact, x, reward, diversity, finals, best: best === level };
+}
+
+function chart(report, points, all, wall, width, tip) {
+  const farthest = Math.max(...all.map(({ x }) => x), 1e-3);
+  const walled = wall && wall <= NEAR * farthest;
+  const end = walled ? Math.max(wall, farthest) * 1.06 : farthest * 1.12;
+  const rewards = known(all.flatMap(({ reward, finals }) => [...reward, ...finals]));
+  const frame = axes({
+    width, height: HEIGHT, x: [-0.04 * end, end], y: widened(Math.min(...rewards), Math.max(...rewards), 0.14),
+    xLabel: `desired ${report.metric}`, yLabel: "final reward per step",
+  });
+  if (walled) drawWall(frame, wall);
+  report.runs.forEach((_, run) => drawThread(frame, points.filter((point) => point.run === run && point.exact), run));
+  points.forEach((point) => drawPoint(frame, point, report, tip));
+  drawNames(frame, topmost(points), points, report.runs.length === 1);
+  return frame.picture;
+}
+
+/** The largest diversity that fits the action box, and what lies beyond. */
+function drawWall({ plot, picture, toX, top, bottom, right }, wall) {
+  const x = toX(wall);
+  const [left, middle] = [x - 9, (top + bottom) / 2];
+  const turned = { x: left, y: middle, "text-anchor": "middle", transform: `rotate(-90 ${left} ${middle})` };
+  plot.append(svg("rect", { x, y: top, width: Math.max(right - x, 0), height: bottom - top, class: "beyond" }),
+    svg("line", { x1: x, x2: x, y1: top, y2: bottom, class: "wall" }));
+  picture.append(svg("text", { class: "note", ...turned }, `largest in the action box: ${number(wall)}`));
+}
+
+/** What joins the levels of a run that ask for one value. */
+function drawThread({ plot, toX, toY }, points, run) {
+  const corners = points.sort((a, b) => a.x - b.x).map(({ x, reward }) => `${toX(x)},${toY(reward[0])}`);
+  const dashes = DASHES[run % DASHES.length];
+  plot.append(svg("polyline", { points: corners.join(" "), class: "thread", "stroke-dasharray": dashes }));
+}
+
+function drawPoint({ plot, picture, toX, toY }, point, report, tip) {
+  const { colour, reward, finals } = point;
+  const [x, y] = [toX(point.x), toY(reward[0])];
+  const group = svg("g", { class: "mark", "data-level": point.level, "data-run": point.run });
+  const dot = (value) => svg("circle", { cx: x, cy: toY(value), r: 2, fill: colour, opacity: 0.55 });
+  group.append(...known(finals).map(dot));
+  if (reward[1] !== null) {
+    const [low, high] = [toY(reward[1]), toY(reward[2])];
+    const whisker = `M${x} ${low}V${high}M${x - 5} ${low}h10M${x - 5} ${high}h10`;
+    group.append(svg("path", { d: whisker, stroke: colour, class: "whisker" }));
+  }
+  group.append(markOf(point, x, y));
+  const target = svg("circle", { cx: x, cy: y, r: 16, class: "target" });
+  const show = () => tip.show(x, `desired ${report.metric}: ${named(report, point.name, point.level)}`,
+    [["reward per step", interval(reward)], [`measured ${report.metric}`, interval(point.diversity)]]);
+  target.addEventListener("pointerenter", show);
+  target.addEventListener("pointerleave", () => tip.hide());
+  plot.append(group);
+  picture.append(target);
+}
+
+/** The levels' names beside their marks: within the plot, and where they hide neither marks nor each other. */
+function drawNames({ picture, toX, toY, left, right }, points, all, alone) {
+  const taken = all.map(({ x, reward }) => boxAround(toX(x), toY(reward[0]), MARK, MARK));
+  for (const { level, best, x, reward, finals } of points) {
+    const text = best && alone ? `${levelLabel(level)} · best` : levelLabel(level);
+    const half = 4.2 * text.length;
+    const [markX, markY] = [toX(x), toY(reward[0])];
+    const top = Math.min(toY(Math.max(...known([...reward, ...finals]))), markY - 4) - 13;
+    const beside = MARK + half + 2;
+    const places = [[0, top], [-beside, markY - 10], [beside, markY - 10], [-beside, markY + 10], [beside, markY + 10]];
+    const within = (wanted) => Math.min(Math.max(wanted, left + half), right - half);
+    const boxes = places.map(([dx, y]) => boxAround(within(markX + dx), y, half, 8));
+    const free = boxes.find((box) => !taken.some((other) => overlap(box, other)));
+    const box = free ?? raised(boxes[0], taken);
+    taken.push(box);
+    const place = { x: box.x, y: box.y, "text-anchor": "middle", "dominant-baseline": "middle" };
+    picture.append(svg("text", { class: best ? "level best" : "level", ...place }, text));
+  }
+}
+
+function boxAround(x, y, halfWidth, halfHeight) {
+  return { x, y, halfWidth, halfHeight };
+}
+
+function overlap(a, b) {
+  return Math.abs(a.x - b.x) < a.halfWidth + b.halfWidth && Math.abs(a.y - b.y) < a.halfHeight + b.halfHeight;
+}
+
+/** Moved up until it hits nothing. */
+function raised(box, taken) {
+  let { y } = box;
+  while (taken.some((other) => overlap({ ...box, y }, other))) y -= 2;
+  return { ...box, y };
+}
+
+/** Of each level the highest point: it bears the level's name. */
+function topmost(points) {
+  const highest = new Map();
+  for (const point of points) {
+    const other = highest.get(point.level);
+    if (!other || point.reward[0] > other.reward[0]) highest.set(point.level, point);
+  }
+  return [...highest.values()];
+}
+
+/** A mark by its run; open where the level asks for no one value. */
+function markOf({ run, colour, exact }, x, y) {
+  const look = { fill: exact ? colour : "var(--panel)", stroke: colour, "stroke-width": 2.5 };
+  const outline = OUTLINES[run % OUTLINES.length];
+  if (outline === null) return svg("circle", { cx: x, cy: y, r: 6.5, ...look });
+  return svg("path", { d: outline, transform: `translate(${x} ${y})`, ...look });
+}
+
+function describe(report, points) {
+  const parts = points.map(({ level, reward, name }) => `${named(report, name, level)}: ${interval(reward)}`);
+  return `Final reward per step against desired ${report.metric}. ${parts.join("; ")}.`;
+}

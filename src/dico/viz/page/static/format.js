@@ -1,0 +1,83 @@
+/** Numbers as people read them, and axes that fall on round ones. */
+
+export const MISSING = "–";
+
+/** At most `digits` significant ones, without trailing zeros. */
+export function number(value, digits = 3) {
+  if (value === null || value === undefined || !Number.isFinite(value)) return MISSING;
+  if (value === 0) return "0";
+  const size = Math.abs(value);
+  if (size < 1e-4 || size >= 1e6) return value.toExponential(digits - 2).replace("e+", "e").replaceAll("-", "−");
+  const decimals = Math.max(0, digits - 1 - Math.floor(Math.log10(size)));
+  const text = value.toFixed(Math.min(decimals, 8));
+  return (text.includes(".") ? text.replace(/\.?0+$/, "") : text).replace("-", "−");
+}
+
+/** The numbers among some values: null, undefined and NaN are none. */
+export function known(values) {
+  return values.filter((value) => Number.isFinite(value ?? NaN));
+}
+
+export function percent(value) {
+  return Number.isFinite(value ?? NaN) ? `${number(100 * value, 100 * value < 10 ? 2 : 3)} %` : MISSING;
+}
+
+/** 240 k, 1.5 M. */
+export function frames(value) {
+  if (value >= 1e6) return `${number(value / 1e6)} M`;
+  return value >= 1e3 ? `${number(value / 1e3)} k` : number(value);
+}
+
+/** Decimals that give the largest of some numbers `digits` significant ones. */
+export function decimalsFor(values, digits = 4) {
+  const largest = Math.max(...known(values).map(Math.abs), 0);
+  return largest > 0 ? Math.min(Math.max(digits - 1 - Math.floor(Math.log10(largest)), 0), 8) : 0;
+}
+
+/** A centre and its interval, to as many decimals: ± where it is symmetric, else its ends. */
+export function interval([centre, low, high], decimals = decimalsFor([centre, low, high])) {
+  const show = (value) => value.toFixed(decimals).replace("-", "−");
+  if (!Number.isFinite(centre ?? NaN)) return MISSING;
+  if (!Number.isFinite(low ?? NaN) || low === high) return show(centre);
+  const symmetric = Math.abs(high + low - 2 * centre) <= 1e-4 * Math.max(high - low, 1e-12);
+  return symmetric ? `${show(centre)} ± ${show(high - centre)}` : `${show(centre)} [${show(low)}, ${show(high)}]`;
+}
+
+/** The same, of shares in per cent. */
+export function percentInterval(values, decimals = 1) {
+  const text = interval(values.map((value) => (value === null ? null : 100 * value)), decimals);
+  return text === MISSING ? text : `${text} %`;
+}
+
+/** Round numbers within [low, high], about as many as asked for. */
+export function ticks(low, high, wanted = 5) {
+  const rough = (high - low) / Math.max(wanted, 1);
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = power * [1, 2, 2.5, 5, 10].find((factor) => factor * power >= rough * 0.999);
+  const first = Math.ceil(low / step - 1e-9);
+  const last = Math.floor(high / step + 1e-9);
+  const count = Math.max(last - first + 1, 0);
+  return Array.from({ length: count }, (_, index) => Number(((first + index) * step).toPrecision(12)));
+}
+
+/** [low, high] widened a little, never empty. */
+export function widened(low, high, share = 0.06) {
+  if (!(low <= high)) return [0, 1];
+  const room = low === high ? Math.max(Math.abs(low) * 0.1, 0.05) : (high - low) * share;
+  return [low - room, high + room];
+}
+
+export function plural(count, thing) {
+  return `${count} ${thing}${count === 1 ? "" : "s"}`;
+}
+
+/** A straight map of one interval to another. */
+export function linear([a, b], [from, to]) {
+  return (value) => from + ((value - a) / (b - a)) * (to - from);
+}
+
+/** What a level asks for, in words short enough for a legend. */
+export function levelLabel(text) {
+  if (text === "free") return "free";
+  return text.replace(">=", "≥ ").replace("<=", "≤ ").replace("..", " to ");
+}

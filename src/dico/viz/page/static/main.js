@@ -1,0 +1,37 @@
+/** Puts the page together. */
+
+import { curves } from "./curves.js";
+import { report } from "./data.js";
+import { decision } from "./decision.js";
+import { distances } from "./distances.js";
+import { element } from "./dom.js";
+import { live } from "./live.js";
+import { maps } from "./maps.js";
+import { Policy, sndAt } from "./networks.js";
+import { player } from "./player.js";
+import { legend, paintLevels, Selection } from "./selection.js";
+import { settings } from "./settings.js";
+import { heading, summary } from "./summary.js";
+import { themeButton } from "./theme.js";
+
+const selection = new Selection();
+paintLevels(report);
+document.getElementById("heading").append(...heading(report));
+const bar = element("div", { class: "bar-inner" }, legend(report, selection), themeButton());
+document.getElementById("toolbar").append(bar);
+const parts = [
+  summary(report), curves(report, selection), decision(report, selection), live(report), maps(report, selection),
+  player(report), distances(report, selection), settings(report),
+].filter((part) => part !== null);
+document.getElementById("report").append(...parts);
+document.getElementById("contents").append(...parts.map((part) =>
+  element("a", { href: `#${part.id}` }, part.querySelector("h2").textContent)));
+document.getElementById("footer").textContent = report.footer;
+
+/** For whoever wants the numbers, from the console: the data, and the networks by their level. */
+window.dico = {
+  report,
+  Policy,
+  sndAt,
+  policy: (level, run = 0) => new Policy(report.runs[run].live.networks.find((network) => network.level === level)),
+};

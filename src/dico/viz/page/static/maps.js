@@ -1,0 +1,71 @@
+/** Diversity maps: how far apart the agents' actions are at every place, a panel for each level. */
+
+import { quantised } from "./data.js";
+import { chooser, element, redraw, section, sharp, swatch } from "./dom.js";
+import { levelLabel, number } from "./format.js";
+import { colourBar, colourScale, paintField } from "./heat.js";
+import { Episode, viewOf } from "./scene.js";
+
+const TITLE = "Diversity maps";
+const LEAD = "How far apart the agents' policies are at every place where an agent could stand: brighter is more "
+  + "different. The same start and the same colours for all levels; point at a map to read a value.";
+
+export function maps(report, selection) {
+  const runs = report.runs.map((run, index) => ({ ...run, index })).filter(({ maps }) => maps);
+  if (!runs.length) return section("maps", TITLE, report.missing.maps);
+  const colour = colourScale(report.scale);
+  const bar = colourBar("SND at a place", colour, runs[0].maps.most);
+  const grid = element("div", { class: "maps" });
+  let redraws = [];
+  const show = (index) => {
+    const run = runs.find((each) => each.index === Number(index));
+    bar.label(run.maps.most);
+    const panels = run.maps.panels.map((panel) => mapPanel(report, run, panel, colour, selection));
+    redraws = panels.map(({ update }) => update);
+    grid.replaceChildren(...panels.map(({ node }) => node));
+  };
+  show(runs[0].index);
+  selection.addEventListener("change", () => redraws.forEach((update) => update()));
+  const choice = runs.length > 1
+    ? [chooser("run", runs.map(({ index, name }) => [String(index), name]), String(runs[0].index), show)] : [];
+  return section("maps", TITLE, LEAD, element("div", { class: "row" }, choice, bar.node), grid);
+}
+
+function mapPanel(report, run, panel, colour, selection) {
+  const field = fieldOf(panel, run.maps);
+  const scene = new Episode(run.maps.scene);
+  const mean = `mean ${number(field.mean)}`;
+  const label = `Map for desired ${report.metric} ${levelLabel(panel.level)}: ${mean}`;
+  const canvas = element("canvas", { role: "img", "aria-label": label });
+  const reading = element("span", { class: "muted" }, mean);
+  const level = report.levels.find(({ text }) => text === panel.level);
+  const node = element("figure", { class: "map", "data-level": panel.level },
+    element("figcaption", {}, element("span", {}, swatch(level.colour), levelLabel(level.text)), reading), canvas);
+  const draw = () => {
+    const view = viewOf(run.maps.extent, canvas.clientWidth);
+    canvas.style.height = `${view.height}px`;
+    const under = (context) => paintMap(context, field, run.maps.most, colour, view);
+    scene.draw(sharp(canvas, view.width, view.height), view, 0, { trails: false, under });
+  };
+  canvas.addEventListener("pointermove", (event) => {
+    const { left, top, width, height } = canvas.getBoundingClientRect();
+    const here = field.at((event.clientX - left) / width, 1 - (event.clientY - top) / height);
+    reading.textContent = `here ${number(here)}`;
+  });
+  canvas.addEventListener("pointerleave", () => (reading.textContent = mean));
+  redraw(canvas, draw);
+  const update = () => (node.hidden = !selection.shows(run.index, panel.level));
+  update();
+  return { node, update };
+}
+
+/** A field of values in cells that tile the extent; `at` takes shares of its width and height. */
+export function fieldOf({ values: encoded, mean }, { rows, columns }) {
+  const values = quantised(encoded);
+  const cell = (share, count) => Math.min(Math.max(Math.floor(share * count), 0), count - 1);
+  return { values, mean, rows, columns, at: (x, y) => values[cell(y, rows) * columns + cell(x, columns)] };
+}
+
+export function paintMap(context, { values, rows, columns }, most, colour, { width, height }) {
+  paintField(context, values, rows, columns, most, colour, [0, 0, width, height]);
+}

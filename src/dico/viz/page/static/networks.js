@@ -1,0 +1,175 @@
+/** DiCo's policies in the browser: what `DiCo.everyone` computes in PyTorch, from the same weights. */
+
+import { floats, packed } from "./data.js";
+
+const SMALLEST = 1e-8; // measured diversity counts as no less, so that the scale stays finite
+const MIN_STD = 1e-4;
+const SOFTPLUS_SHIFT = Math.log(Math.E - 1);
+
+function softplus(x) {
+  return x > 20 ? x : Math.log1p(Math.exp(x));
+}
+
+function decodeLayer({ inputs, outputs, bits, weight, step, bias }) {
+  const steps = floats(step);
+  const whole = packed(weight, bits, inputs * outputs);
+  const values = Float64Array.from(whole, (value, index) => value * steps[index % outputs]);
+  return { inputs, outputs, weight: values, bias: Float64Array.from(floats(bias)) };
+}
+
+/** An MLP with tanh between its layers: (rows, inputs) -> (rows, outputs). */
+function evaluate(layers, input, rows) {
+  let values = input;
+  layers.forEach(({ inputs, outputs, weight, bias }, depth) => {
+    const next = new Float64Array(rows * outputs);
+    for (let row = 0; row < rows; row++) {
+      const out = next.subarray(row * outputs, (row + 1) * outputs);
+      out.set(bias);
+      addProduct(out, values, row * inputs, inputs, weight, outputs);
+      if (depth < layers.length - 1) for (let j = 0; j < outputs; j++) out[j] = Math.tanh(out[j]);
+    }
+    values = next;
+  });
+  return values;
+}
+
+/** out += input · weight, four inputs at a time: the loop that all the time goes into. */
+function addProduct(out, input, start, inputs, weight, outputs) {
+  let i = 0;
+  for (; i + 3 < inputs; i += 4) {
+    const a = input[start + i], b = input[start + i + 1], c = input[start + i + 2], d = input[start + i + 3];
+    const w = i * outputs, x = w + outputs, y = x + outputs, z = y + outputs;
+    for (let j = 0; j < outputs; j++) {
+      out[j] += a * weight[w + j] + b * weight[x + j] + c * weight[y + j] + d * weight[z + j];
+    }
+  }
+  for (; i < inputs; i++) {
+    const a = input[start + i], w = i * outputs;
+    for (let j = 0; j < outputs; j++) out[j] += a * weight[w + j];
+  }
+}
+
+/** Raw outputs (rows, raw) as means and standard deviations (rows, width), by the policy's kind. */
+function meaning(raw, rows, actions, width, { std, least = 0 }) {
+  if (width === actions) return raw;
+  const rawWidth = raw.length / rows;
+  const out = new Float64Array(rows * width);
+  for (let row = 0; row < rows; row++) {
+    for (let k = 0; k < actions; k++) {
+      out[row * width + k] = raw[row * rawWidth + k];
+      if (!std) continue;
+      const spread = softplus(raw[row * rawWidth + actions + k] + SOFTPLUS_SHIFT);
+      out[row * width + actions + k] = Math.max(spread, least);
+    }
+  }
+  return out;
+}
+
+/** Mean distance between the agents of each row: (rows, agents, width) -> (rows). */
+export function sndAt(params, rows, agents, width) {
+  const values = new Float64Array(rows);
+  const pairs = (agents * (agents - 1)) / 2;
+  for (let row = 0; row < rows; row++) {
+    let total = 0;
+    for (let i = 0; i < agents; i++) {
+      for (let j = i + 1; j < agents; j++) {
+        let squared = 0;
+        const first = (row * agents + i) * width, second = (row * agents + j) * width;
+        for (let k = 0; k < width; k++) squared += (params[first + k] - params[second + k]) ** 2;
+        total += Math.sqrt(squared);
+      }
+    }
+    values[row] = pairs ? total / pairs : 0;
+  }
+  return values;
+}
+
+export class Policy {
+  constructor(encoded) {
+    const { agents, actions, kind, shared, deviations } = encoded;
+    Object.assign(this, { agents, actions, kind, squash: encoded.squash, low: encoded.low, high: encoded.high });
+    this.estimate = encoded.estimate;
+    this.least = encoded.least;
+    this.most = encoded.most ?? Infinity;
+    this.degree = encoded.degree;
+    this.width = kind === "deterministic" ? actions : 2 * actions;
+    this.shared = shared.map(decodeLayer);
+    this.deviations = deviations.map((layers) => layers.map(decodeLayer));
+  }
+
+  /** The diversity it was trained to have: its constraint applied to its own estimate. */
+  get trained() {
+    return Math.min(Math.max(this.estimate, this.least), this.most);
+  }
+
+  /** The factor on the deviations for a desired diversity. */
+  scale(desired = this.trained) {
+    if (this.agents === 1) return 1;
+    return (desired / Math.max(this.estimate, SMALLEST)) ** (1 / this.degree);
+  }
+
+  homogeneous(obs, rows) {
+    const raw = evaluate(this.shared, obs, rows);
+    const out = meaning(raw, rows, this.actions, this.width, { std: this.kind !== "agent_std_paper", least: MIN_STD });
+    if (!this.squash) return out;
+    for (let row = 0; row < rows; row++) {
+      for (let k = 0; k < this.actions; k++) {
+        const at = row * this.width + k;
+        out[at] = this.low[k] + ((this.high[k] - this.low[k]) * (Math.tanh(out[at]) + 1)) / 2;
+      }
+    }
+    return out;
+  }
+
+  deviation(agent, obs, rows) {
+    const raw = evaluate(this.deviations[agent], obs, rows);
+    return meaning(raw, rows, this.actions, this.width, { std: this.kind.startsWith("agent_std") });
+  }
+
+  /** The two terms at each row, before any scale: they stay the same while the desired diversity moves. */
+  terms(obs, rows) {
+    const deviation = new Float64Array(rows * this.agents * this.width);
+    for (let agent = 0; agent < this.agents; agent++) {
+      const own = this.deviation(agent, obs, rows);
+      for (let row = 0; row < rows; row++) {
+        deviation.set(own.subarray(row * this.width, (row + 1) * this.width), (row * this.agents + agent) * this.width);
+      }
+    }
+    return { rows, homogeneous: this.homogeneous(obs, rows), deviation };
+  }
+
+  /** Every agent's output at every row, scaled: (rows, agents, width). */
+  scaled({ rows, homogeneous, deviation }, desired = this.trained) {
+    const scale = this.scale(desired);
+    const { agents, width } = this;
+    const team = agents * width;
+    return deviation.map((value, at) => homogeneous[Math.floor(at / team) * width + (at % width)] + scale * value);
+  }
+
+  everyone(obs, rows, desired = this.trained) {
+    return this.scaled(this.terms(obs, rows), desired);
+  }
+
+  /** The mean action in the action box, as the agents act without noise: (agents, obs) -> (agents, actions). */
+  act(obs, desired = this.trained) {
+    const scale = this.scale(desired);
+    const inputs = obs.length / this.agents;
+    const actions = [];
+    for (let agent = 0; agent < this.agents; agent++) {
+      const own = obs.subarray(agent * inputs, (agent + 1) * inputs);
+      const shared = this.homogeneous(own, 1);
+      const deviation = this.deviation(agent, own, 1);
+      actions.push(this.inBox(shared.map((value, k) => value + scale * deviation[k])));
+    }
+    return actions;
+  }
+
+  /** A mean as an action: clamped if the policy is deterministic, else squashed by a tanh. */
+  inBox(mean) {
+    return this.low.map((low, k) => {
+      const high = this.high[k];
+      if (this.kind === "deterministic") return Math.min(Math.max(mean[k], low), high);
+      return low + ((high - low) * (Math.tanh(mean[k]) + 1)) / 2;
+    });
+  }
+}

@@ -1,0 +1,139 @@
+/** A task's scene on a canvas: circles, boxes, lines and cells at any step of an episode. */
+
+import { bytes, floats, quantised, words } from "./data.js";
+import { themeColour } from "./dom.js";
+import { linear } from "./format.js";
+import { paintField } from "./heat.js";
+
+const BLACK = "#262626"; // the tasks' black, which a dark page would hide
+const TRAIL = 40;
+
+/** World to pixels in a square or wider canvas, y upwards. */
+export function viewOf([left, right, bottom, top], width) {
+  const height = (width * (top - bottom)) / (right - left);
+  const toX = linear([left, right], [0, width]);
+  const toY = linear([bottom, top], [height, 0]);
+  return { width, height, toX, toY, scale: width / (right - left) };
+}
+
+export class Episode {
+  constructor(encoded) {
+    Object.assign(this, encoded);
+    this.places = quantised(encoded.places); // (steps, things, 2)
+    this.circles = encoded.circles.map((circle) => ({ ...circle, visible: circle.visible && bytes(circle.visible) }));
+    this.boxes = encoded.boxes.map((box) => ({ ...box, angle: box.angle && floats(box.angle) }));
+    this.rewards = floats(encoded.rewards ?? "");
+    const cells = encoded.field;
+    this.cells = cells && { ...cells, first: bytes(cells.first), changes: words(cells.changes) };
+  }
+
+  at(step, thing) {
+    const index = 2 * (Math.min(step, this.steps - 1) * this.things + thing);
+    return [this.places[index], this.places[index + 1]];
+  }
+
+  /** Mean reward of the team, summed up to a step. */
+  earned(step) {
+    let total = 0;
+    for (let index = 0; index < Math.min(step, this.rewards.length); index++) total += this.rewards[index];
+    return total;
+  }
+
+  draw(context, view, step, { trails = true, under = null } = {}) {
+    const now = Math.min(step, this.steps - 1);
+    if (under) under(context, view);
+    else if (this.cells) this.drawCells(context, view, now);
+    if (!under) for (const line of this.lines) this.drawLine(context, view, line, now);
+    for (const box of this.boxes) this.drawBox(context, view, box, now);
+    const moving = this.circles.filter(({ moves }) => moves);
+    if (trails) for (const circle of moving) this.drawTrail(context, view, circle, now);
+    for (const circle of this.circles) this.drawCircle(context, view, circle, now, under !== null);
+  }
+
+  drawCells(context, view, step) {
+    const { rows, columns, first, changes } = this.cells;
+    const values = first.slice();
+    for (let index = 0; index < changes.length && changes[index] <= step; index += 3) {
+      values[changes[index + 1]] = changes[index + 2];
+    }
+    const [empty, full] = [rgb(themeColour("cell-empty")), rgb(themeColour("cell-full"))];
+    const colour = (share) => empty.map((value, k) => Math.round(value + share * (full[k] - value)));
+    paintField(context, values, rows, columns, 255, colour, [0, 0, view.width, view.height], false);
+  }
+
+  drawLine(context, view, { colour, start, end }, step) {
+    const [from, to] = [this.at(step, start), this.at(step, end)];
+    context.beginPath();
+    context.moveTo(view.toX(from[0]), view.toY(from[1]));
+    context.lineTo(view.toX(to[0]), view.toY(to[1]));
+    context.strokeStyle = seen(colour);
+    context.globalAlpha = 0.5;
+    context.lineWidth = 1;
+    context.setLineDash([3, 4]);
+    context.stroke();
+    context.setLineDash([]);
+    context.globalAlpha = 1;
+  }
+
+  drawBox(context, view, { colour, filled, length, width, angle, place }, step) {
+    const [x, y] = this.at(step, place);
+    context.save();
+    context.translate(view.toX(x), view.toY(y));
+    if (angle) context.rotate(-angle[step]);
+    const size = [-length / 2, -width / 2, length, width].map((value) => value * view.scale);
+    context.lineWidth = 1.5;
+    context.strokeStyle = context.fillStyle = seen(colour);
+    if (filled) context.fillRect(...size);
+    else context.strokeRect(...size);
+    context.restore();
+  }
+
+  drawTrail(context, view, { colour, place }, step) {
+    context.lineCap = "butt"; // round ends would overlap, and show as dots
+    for (let k = Math.max(1, step - TRAIL + 1); k <= step; k++) {
+      const [from, to] = [this.at(k - 1, place), this.at(k, place)];
+      context.beginPath();
+      context.moveTo(view.toX(from[0]), view.toY(from[1]));
+      context.lineTo(view.toX(to[0]), view.toY(to[1]));
+      context.strokeStyle = seen(colour);
+      context.globalAlpha = 0.75 * (1 - (step - k) / TRAIL);
+      context.lineWidth = 2.5;
+      context.stroke();
+    }
+    context.globalAlpha = 1;
+  }
+
+  drawCircle(context, view, { colour, filled, radius, place, visible }, step, mapped) {
+    if (visible && !visible[step]) return;
+    const [x, y] = this.at(step, place);
+    disc(context, view.toX(x), view.toY(y), radius * view.scale, seen(colour), filled, mapped);
+  }
+}
+
+/** A disc, or a ring; outlined in white where it lies on a map. */
+export function disc(context, x, y, radius, colour, filled, outlined) {
+  context.beginPath();
+  context.arc(x, y, Math.max(radius, 2.5), 0, 2 * Math.PI);
+  if (filled) {
+    context.fillStyle = colour;
+    context.fill();
+  }
+  if (outlined) {
+    context.strokeStyle = "#ffffff";
+    context.lineWidth = filled ? 1.5 : 5;
+    context.stroke();
+  }
+  if (!filled) {
+    context.strokeStyle = colour;
+    context.lineWidth = 2.5;
+    context.stroke();
+  }
+}
+
+function seen(colour) {
+  return colour === BLACK ? themeColour("ink") : colour;
+}
+
+function rgb(hex) {
+  return [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
+}

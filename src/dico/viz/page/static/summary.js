@@ -1,0 +1,74 @@
+/** What came out, in numbers. */
+
+import { element, section, swatch } from "./dom.js";
+import { decimalsFor, frames, interval, levelLabel, percent, percentInterval, plural } from "./format.js";
+import { runMark } from "./selection.js";
+
+export function heading({ runs, facts }) {
+  const title = runs.length > 1 ? `${runs.length} runs compared` : runs[0].name;
+  const badges = runs.filter(({ progress }) => progress.frames < progress.total).map(({ name, progress }) => {
+    const whose = runs.length > 1 ? `${name} has ` : "";
+    const done = `${frames(progress.frames)} of ${frames(progress.total)} frames per member so far`;
+    return element("p", { class: "badge" }, `Not finished: ${whose}${done}`);
+  });
+  return [element("h1", {}, title), element("p", { class: "facts" }, facts.join(" · ")), ...badges];
+}
+
+export function summary(report) {
+  const notes = report.notes.map((note) => element("li", {}, note));
+  return section("summary", "Summary", report.statistic.table,
+    report.runs.length > 1 ? null : element("div", { class: "tiles" }, tiles(report.runs[0])),
+    element("div", { class: "scroll panel" }, table(report)),
+    notes.length ? element("ul", { class: "notes" }, notes) : null);
+}
+
+function tiles(run) {
+  const best = run.summary.find(({ level }) => level === run.best);
+  const tracked = run.summary.filter(({ tracking }) => tracking[0] !== null);
+  const worst = tracked.reduce((most, row) => (row.tracking[0] > (most?.tracking[0] ?? -1) ? row : most), null);
+  const facts = [
+    best && ["best level", levelLabel(best.level), `reward ${interval(best.reward)}`],
+    worst && ["largest tracking error", percent(worst.tracking[0]), `at ${levelLabel(worst.level)}`],
+    ["members", String(run.members), `${plural(run.summary.length, "level")} × ${plural(run.seeds, "seed")}`],
+    ["frames per member", frames(run.progress.frames), run.took],
+  ];
+  return facts.filter(Boolean).map(([name, value, note]) => element("div", { class: "tile" },
+    element("span", { class: "tile-name" }, name), element("strong", {}, value),
+    element("span", { class: "muted" }, note)));
+}
+
+function table(report) {
+  const rows = report.runs.flatMap((run, index) => run.summary.map((row) => ({ run, index, row })));
+  const columns = columnsOf(report, rows.map(({ row }) => row));
+  const several = report.runs.length > 1;
+  const names = [...(several ? ["run"] : []), `desired ${report.metric}`];
+  const head = element("tr", {}, names.map((name) => element("th", { scope: "col" }, name)),
+    columns.map(({ name }) => element("th", { scope: "col", class: "number" }, name)));
+  const body = rows.map(({ run, index, row }) => {
+    const { colour } = report.levels.find(({ text }) => text === row.level);
+    const best = run.best === row.level;
+    const pill = best ? element("span", { class: "pill" }, "best") : null;
+    return element("tr", { class: best ? "best" : null, "data-level": row.level },
+      several ? element("td", { "data-label": "run" }, runMark(index), run.name) : null,
+      element("th", { scope: "row" }, swatch(colour), levelLabel(row.level), pill),
+      columns.map(({ name, show }) => element("td", { class: "number", "data-label": name }, show(row))));
+  });
+  return element("table", { class: "summary" }, element("thead", {}, head), element("tbody", {}, body));
+}
+
+/** The columns of numbers, each to as many decimals in all rows. */
+function columnsOf({ metric }, rows) {
+  const aligned = (name) => {
+    const half = ([, low, high]) => (low === null ? null : (high - low) / 2);
+    const sizes = rows.flatMap((row) => [row[name][0], half(row[name])]);
+    return (row) => interval(row[name], decimalsFor(sizes));
+  };
+  const columns = [
+    { name: "seeds", show: ({ seeds }) => String(seeds) },
+    { name: "reward per step", show: aligned("reward") },
+    { name: `measured ${metric}`, show: aligned("diversity") },
+    { name: "tracking error", show: ({ tracking }) => percentInterval(tracking) },
+  ];
+  const diverged = { name: "diverged", show: (row) => String(row.diverged) };
+  return rows.some((row) => row.diverged) ? [...columns, diverged] : columns;
+}

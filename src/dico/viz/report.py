@@ -1,0 +1,140 @@
+"""The report: one HTML file with the curves, decision, maps, episodes and live networks of one or more runs."""
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from dico import analysis
+from dico._checks import check_choice
+from dico.runs import Member, Run, RunError, load, plain
+from dico.snapshot import snapshot
+from dico.viz.colours import level_colours
+from dico.viz.files import whole
+from dico.viz.labels import metric_name
+from dico.viz.page import words
+from dico.viz.page.inline import page
+from dico.viz.page.numbers import numbers
+from dico.viz.page.pictures import Pictures, network, pictures
+
+LIMIT = 4_900_000
+"""Bytes that a page may have: networks that would not fit are left out."""
+MAP_COLOURS = (
+    "#440154", "#472d7b", "#3b528b", "#2c728e", "#21918c", "#28ae80", "#5ec962", "#addc30", "#fde725",
+)  # fmt: skip
+"""Viridis: perceptually even, and read by lightness alone."""
+Runs = Run | str | Path | Sequence[Run | str | Path]
+"""Run folders, opened or not."""
+
+
+def write_report(runs: Runs, out: str | Path | None = None, *, stat: str = "mean") -> Path:
+    """Write the page of one run, or of several to compare, and return where it is.
+
+    By default it is ``report.html`` in the run folder; of several runs, here. It is written whole or not at all.
+
+    >>> write_report("runs/navigation")  # doctest: +SKIP
+    PosixPath('runs/navigation/report.html')
+    """
+    several = [runs] if isinstance(runs, Run | str | Path) else list(runs)
+    opened = [each if isinstance(each, Run) else load(each) for each in several]
+    text = page(payload(opened, stat), f"{', '.join(_names(opened))} · dico report")
+    path = default_path(opened) if out is None else Path(out)
+    with whole(path) as scratch:
+        scratch.write_text(text, "utf-8")
+    return path
+
+
+def default_path(runs: Sequence[Run]) -> Path:
+    """Where a page goes if nothing else is said."""
+    return runs[0].folder / "report.html" if len(runs) == 1 else Path("report.html")
+
+
+def payload(runs: Sequence[Run], stat: str = "mean") -> dict[str, Any]:
+    """All that the page shows, as JSON; runs of different tasks are refused."""
+    check_choice("stat", stat, analysis.STATISTICS)
+    analysis.check_comparable(runs)
+    metric = metric_name(runs[0])
+    names = _names(runs)
+    moments = [snapshot(run) for run in runs]
+    parts = [numbers(run, stat) for run in moments]
+    shown = [pictures(run, part["best"]) for run, part in zip(moments, parts, strict=True)]
+    found = {
+        "metric": metric,
+        "facts": words.facts(runs),
+        "statistic": words.statistic(runs, stat, metric),
+        "metrics": words.metrics(metric),
+        "levels": _levels(runs),
+        "scale": MAP_COLOURS,
+        "notes": words.notes(dict(zip(names, moments, strict=True))),
+        "missing": _missing(shown),
+        "reproduce": words.reproduce(runs),
+        "runs": [{"name": name, **part, **each.values} for name, part, each in zip(names, parts, shown, strict=True)],
+        "footer": words.footer(runs, stat),
+    }
+    _fill_with_networks(found, runs, shown)
+    return found
+
+
+def _fill_with_networks(found: dict[str, Any], runs: Sequence[Run], shown: Sequence[Pictures]) -> None:
+    """Networks as long as there is room, the most wanted of each run first."""
+    room = LIMIT - len(page(found, ", ".join(_names(runs))))
+    for k, member in _in_turns(shown):
+        live = found["runs"][k]["live"]
+        encoded = network(runs[k], member)
+        size = len(json.dumps(encoded))
+        if size <= room:
+            live["networks"].append(encoded)
+            room -= size
+        else:
+            live["absent"].append(member.constraint)
+    for run, part in zip(runs, found["runs"], strict=True):
+        if live := part.get("live"):
+            order = analysis.levels(run)
+            live["networks"].sort(key=lambda each: order.index(each["level"]))
+            live["absent"].sort(key=order.index)
+    if any(each.live for each in shown) and not any(part.get("live", {}).get("networks") for part in found["runs"]):
+        found["missing"]["live"] = "The networks are too large for a page of 5 MB."
+
+
+def _in_turns(shown: Sequence[Pictures]) -> Iterator[tuple[int, Member]]:
+    """The most wanted member of each run, then the next of each."""
+    for rank in range(max(len(each.live) for each in shown)):
+        yield from ((k, each.live[rank]) for k, each in enumerate(shown) if rank < len(each.live))
+
+
+def _levels(runs: Sequence[Run]) -> list[dict[str, Any]]:
+    """The levels of all runs, each once, in order of diversity."""
+    every = analysis.in_order({level for run in runs for level in analysis.levels(run)})
+    colours = level_colours(every)
+    bounds = {level: analysis.bounds_of(level) for level in every}
+    return [
+        {
+            "text": level,
+            "colour": colours[level],
+            "least": None if level == "free" else bounds[level][0],
+            "most": plain(bounds[level][1]),
+        }
+        for level in every
+    ]
+
+
+def _missing(shown: Sequence[Pictures]) -> dict[str, str]:
+    """Why sections are empty: of the first run that has a reason."""
+    reasons = {
+        "curves": "There are no curves yet.",
+        "decision": "No member has finite numbers to decide by.",
+        "machine": "This run does not say what it was trained on.",
+    }
+    for each in reversed(shown):
+        reasons |= each.missing
+    return reasons
+
+
+def _names(runs: Sequence[Run]) -> list[str]:
+    """Folder names; with as many parents as tell the runs apart."""
+    paths = [run.folder.resolve() for run in runs]
+    for depth in range(1, max(len(path.parts) for path in paths) + 1):
+        names = ["/".join(path.parts[-depth:]) for path in paths]
+        if len(set(names)) == len(names):
+            return names
+    raise RunError("runs must be given once each, got " + ", ".join(str(run.folder) for run in runs))

@@ -1,0 +1,35 @@
+"""Tiny runs to report on, trained in about a second."""
+
+import json
+import shutil
+from pathlib import Path
+
+from dico.experiments import preset
+from dico.runs import load
+from dico.train.session import train
+
+SMALL = {"envs": 4, "frames": 240, "frames_per_batch": 40, "hidden": (8, 8), "epochs": 1, "minibatch": 20,
+         "updates": 2, "batch": 8, "replay": 100}  # fmt: skip
+
+
+def small_run(folder, task="navigation", **changes):
+    """A population of three levels and two seeds, unless changed."""
+    settings = {**SMALL, "snd": ("0", "0.5", "free"), "seeds": 2, **changes}
+    return train(preset("quick", task, **settings), folder)
+
+
+def without_checkpoints(run, folder, lines=None):
+    """The same run as if it had just begun: its first lines of metrics, and no checkpoint."""
+    folder = Path(folder)
+    folder.mkdir(parents=True)
+    for name in ("config.json", "machine.json"):
+        shutil.copy(run.folder / name, folder)
+    rows = (run.folder / "metrics.jsonl").read_text().splitlines(keepends=True)
+    (folder / "metrics.jsonl").write_text("".join(rows[:lines]))
+    return load(folder)
+
+
+def payload_of(path):
+    """What a page has to show."""
+    text = Path(path).read_text("utf-8")
+    return json.loads(text.split('id="payload">')[1].split("</script>")[0])
