@@ -30,6 +30,13 @@ def dico(capsys, *arguments):
     return status, " ".join(out.split()), " ".join(err.replace("│", " ").split())
 
 
+def test_a_run_may_be_called_like_a_task(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    status, _, _ = dico(capsys, "train", "navigation", *SMALL, "--run", "tag")
+    assert status == 0
+    assert load("tag").config["task"] == "navigation"
+
+
 def test_train_eval_and_resume(capsys, tmp_path):
     run = tmp_path / "run"
     status, out, _ = dico(capsys, "train", "navigation", *SMALL, "--run", run)

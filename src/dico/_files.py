@@ -1,9 +1,10 @@
-"""What trainings write: JSON that is whole or not there, and rows of numbers."""
+"""What is written: files that are whole or not there, JSON, and rows of numbers."""
 
 import json
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -29,12 +30,22 @@ def plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
+@contextmanager
+def whole(path: Path) -> Iterator[Path]:
+    """A scratch file of the same ending that becomes ``path`` if all goes well, and is gone otherwise."""
+    scratch = path.with_name(f".part-{path.name}")
+    try:
+        yield scratch
+        scratch.replace(path)
+    finally:
+        with suppress(OSError):
+            scratch.unlink()
+
+
 def write_json(path: Path, value: Any) -> None:
     """Write a file whole, or not at all."""
-    scratch = path.with_name(f".{path.name}.part")
-    with scratch.open("w") as file:
+    with whole(path) as scratch, scratch.open("w") as file:
         json.dump(value, file, indent=2)
         file.write("\n")
         file.flush()
         os.fsync(file.fileno())
-    scratch.replace(path)

@@ -5,6 +5,7 @@ import warnings
 from argparse import ArgumentParser
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import tyro
@@ -132,7 +133,8 @@ def _parse(arguments: list[str]) -> object:
     if check_choice("command", name, COMMANDS) != "train":
         return tyro.cli(COMMANDS[name], args=rest, prog=f"dico {name}")
     task = rest[0] if rest and not rest[0].startswith("-") else "navigation"
-    misplaced = [word for word in rest[1:] if word in TASKS or word.startswith("vmas:")]
+    later = pairwise(rest)
+    misplaced = [word for before, word in later if before != "--run" and (word in TASKS or word.startswith("vmas:"))]
     if misplaced:
         raise ValueError(f"the task comes first: dico train {misplaced[0]} --option ...")
     finder = ArgumentParser(add_help=False, allow_abbrev=False)

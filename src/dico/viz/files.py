@@ -1,22 +1,19 @@
-"""Files that are written whole or not at all."""
+"""Where figures, films and pages go."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
+from dico import _files
 from dico.runs import RunError
 
 
 @contextmanager
 def whole(target: Path) -> Iterator[Path]:
-    """A scratch file of the same ending that becomes ``target`` if all goes well, and is gone otherwise."""
-    scratch = target.with_name(f".part-{target.name}")
+    """A scratch file that becomes ``target``, in a folder made for it if need be; an error says what to do."""
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        yield scratch
-        scratch.replace(target)
+        with _files.whole(target) as scratch:
+            yield scratch
     except OSError as error:
         raise RunError(f"{target} cannot be written ({error}): choose another place") from error
-    finally:
-        with suppress(OSError):
-            scratch.unlink()

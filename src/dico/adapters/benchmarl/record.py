@@ -17,7 +17,7 @@ from hydra.core.hydra_config import HydraConfig
 from tensordict import TensorDictBase
 
 import dico
-from dico._files import has_diverged, plain, write_json
+from dico._files import has_diverged, plain, whole, write_json
 from dico.adapters.benchmarl.model import Dico
 from dico.adapters.benchmarl.tasks import DicoClass
 
@@ -90,9 +90,8 @@ class Record:
         if not self._metrics.is_file():
             return
         kept = [line for line in self._metrics.read_text().splitlines(keepends=True) if _frames(line) <= frames]
-        scratch = self._metrics.with_name(".metrics.jsonl.part")
-        scratch.write_text("".join(kept))
-        scratch.replace(self._metrics)
+        with whole(self._metrics) as scratch:
+            scratch.write_text("".join(kept))
 
 
 def description(
