@@ -29,8 +29,8 @@ from dico.experiments import preset
 from dico.random import Random
 from dico.tasks import TASKS, make
 from dico.train.blocks import Blocks, make_population
+from dico.train.machine import machine
 from dico.train.population import Population
-from dico.train.session import machine
 from dico.train.staging import Stage
 
 ITERATIONS = [

@@ -1,19 +1,28 @@
 """A population in blocks is the same population."""
 
+import json
+from dataclasses import fields
+from pathlib import Path
+
 import pytest
 import torch
 from populations import config
 
 import dico
+from dico.experiments import preset
 from dico.runs import RunError, read_checkpoints
+from dico.train import session
 from dico.train.blocks import Blocks, make_population
 from dico.train.checkpoint import restore, save
 from dico.train.memory import Plan
 from dico.train.population import Population
 from dico.train.replay_store import ReplayStore
+from dico.train.rollout import tensors_of
 from dico.train.staging import Stage
 
-FIVE = {"snd": ("0", "0.3", "1", ">=0.5", "free"), "seeds": 1}
+FIVE = {"snd": ("0.3",), "seeds": 5}
+LEVELS = {"snd": ("0", "0.3", "1", ">=0.5", "free"), "seeds": 1}
+MEASURED = Path(__file__).parents[2] / "docs" / "results" / "gpu-h200.json"
 EAGER = Stage("eager")
 
 
@@ -30,15 +39,16 @@ def assert_same(rows, expected):
     "changes",
     [
         {"algorithm": "ippo"},
+        {"algorithm": "ippo", **LEVELS},
         {"algorithm": "maddpg", "replay": 100},  # written over in the third batch
         {"algorithm": "isac"},
         {"task": "tag", "algorithm": "mappo", "freeze": ("agent=40",)},
     ],
-    ids=lambda changes: changes["algorithm"],
+    ids=lambda changes: f"{changes['algorithm']}-{len(changes.get('snd', 'a'))}",
 )
 @pytest.mark.parametrize("block", [1, 2, 4])
 def test_blocks_equal_the_undivided_population(changes, block):
-    settings = config(**FIVE, **changes)
+    settings = config(**(FIVE | changes))
     whole, parts = Population(settings), Blocks(settings, EAGER, block)
     for _ in range(3):
         assert_same(parts.iterate(), whole.iterate())
@@ -88,6 +98,27 @@ def test_running_out_of_memory_says_what_to_do(tmp_path, monkeypatch):
     monkeypatch.setattr(Population, "iterate", exhausted)
     with pytest.raises(RunError, match=r"ran out of memory with 5 members at once.*dico resume .* --block 2"):
         dico.train(config(**FIVE), tmp_path / "run")
+    with pytest.raises(RunError, match=r"ran out of memory with one member: .*with fewer --envs"):
+        dico.train(config(snd=("0.3",)), tmp_path / "one")
+
+
+def test_running_out_of_memory_at_once_leaves_no_folder(tmp_path, monkeypatch):
+    def exhausted(self, *args, **options):
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    monkeypatch.setattr(Population, "__init__", exhausted)
+    with pytest.raises(RunError, match=r"ran out of memory with 3 members at once.*dico train navigation --block 1"):
+        dico.train(config(**FIVE), tmp_path / "run", block=3)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_resume_keeps_the_block(tmp_path, monkeypatch):
+    dico.train(config(**FIVE), tmp_path / "run", block=2)
+    blocks = []
+    monkeypatch.setattr(session, "make_population", lambda *args: blocks.append(args[-1]) or make_population(*args))
+    session.resume(tmp_path / "run")
+    session.resume(tmp_path / "run", block=5)
+    assert blocks == [2, 5]
 
 
 @pytest.mark.unchecked
@@ -99,7 +130,24 @@ def test_a_block_has_at_least_a_member():
 def test_the_plan_counts_what_is_there():
     settings = config(algorithm="iddpg", replay=500)
     plan, one = Plan.of(settings), Population(settings, members=[0])
+    one.iterate()
+    (learner,) = one.learners
+    frames = [getattr(one.rollout.batches[0], field.name) for field in fields(one.rollout.batches[0])]
+    gradients = [p for module in learner.modules().values() for p in module.parameters()]
     assert plan.networks == sum(value.nbytes for value in one.tensors().values())
-    assert plan.replay == sum(value.nbytes for value in one.learners[0].kept.values())
-    assert plan.fitting(2**34) == int((0.9 * 2**34 - 2**30) // plan.member)
+    assert plan.replay == sum(value.nbytes for value in learner.kept.values())
+    assert plan.batch == sum(x.nbytes for x in [*frames, *tensors_of(one.rollout.starts).values(), *gradients])
+
+
+@pytest.mark.parametrize("section", ["iterations", "members"])
+def test_the_plan_leaves_room_for_what_was_measured(section):
+    for row in json.loads(MEASURED.read_text())[section]:
+        if "reserved GB" in row:
+            case = preset("paper", row["task"], snd=("0.5",), seeds=row["members"], action_loss=row["action loss"])
+            assert Plan.of(case).fitting(int(row["reserved GB"] * 1e9)) <= row["members"], row
+
+
+def test_members_fit_into_what_is_free_less_what_cuda_takes():
+    plan = Plan(networks=10**9, batch=0, replay=0, working=10**9)
+    assert plan.fitting(20 * 10**9) == 8  # 18 GB are planned with, less 1.07 GB
     assert plan.fitting(0) == 1

@@ -1,12 +1,15 @@
 """A population larger than the device's memory: its members take turns there, a block at a time."""
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from dico._checks import check_positive
+from dico.runs import RunError
 from dico.train.config import Config
 from dico.train.memory import Plan, free_bytes
 from dico.train.offpolicy import OffPolicyLearner
@@ -96,6 +99,38 @@ def make_population(config: Config, stage: Stage, block: int | None = None) -> P
         block = members if free is None else Plan.of(config).fitting(free)
     check_positive("block", block)
     return Population(config, stage) if block >= members else Blocks(config, stage, block)
+
+
+def members_at_once(population: Population) -> int:
+    """Members that are on the device at a time."""
+    return population.block if isinstance(population, Blocks) else len(population.members)
+
+
+@contextmanager
+def enough_memory(device: torch.device, members: int, command: str) -> Iterator[None]:
+    """Say what to do if there is not."""
+    try:
+        yield
+    except torch.OutOfMemoryError as error:
+        fewer = f"with fewer at a time: {command} --block {members // 2}"
+        smaller = "with fewer --envs, or a smaller --minibatch or --replay, in a new run"
+        who = "one member" if members == 1 else f"{members} members at once"
+        raise RunError(
+            f"{device} ran out of memory with {who}: free some, or go on {fewer if members > 1 else smaller}"
+        ) from error
+
+
+def memory_messages(population: Population) -> list[str]:
+    """What a user should know of the device's memory."""
+    messages = []
+    if population.stage.device.type != "cpu":
+        messages.append(f"planned memory of the device: {Plan.of(population.config)}")
+    if isinstance(population, Blocks):
+        messages.append(
+            f"{len(population.members)} members take turns on {population.stage.device}, {population.block} at a time; "
+            "those that wait are in the host's memory"
+        )
+    return messages
 
 
 def _everything(population: Population) -> dict[str, Tensor]:

@@ -2,9 +2,7 @@
 
 import json
 import os
-import platform
 import signal
-import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -16,13 +14,12 @@ from typing import Any, Protocol, TextIO, runtime_checkable
 
 import torch
 
-import dico
 from dico._checks import check_positive
 from dico.runs import FORMAT, Run, RunError, has_diverged, load, plain, read_checkpoints, write_json
-from dico.train.blocks import Blocks, make_population
+from dico.train.blocks import Blocks, enough_memory, make_population, members_at_once, memory_messages
 from dico.train.checkpoint import KEPT, back_to, check_space, restore, save
 from dico.train.config import Config
-from dico.train.memory import Plan
+from dico.train.machine import machine
 from dico.train.population import Population
 from dico.train.replay_store import ReplayStore
 from dico.train.staging import Stage
@@ -82,7 +79,9 @@ def train(
     folder = Path(folder or Path("runs") / f"{config.task.replace(':', '-')}-{config.algorithm}-{stamp}")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise RunError(f"{folder} exists already: choose another folder, or `dico resume {folder}`")
-    population = make_population(config, Stage(stage, _device(device), precision), block)
+    used = Stage(stage, _device(device), precision)
+    with enough_memory(used.device, block or len(config.members), f"dico train {config.task}"):
+        population = make_population(config, used, block)
     check_space(folder, population, _replay_store(population, folder, checkpoint_every, replay_checkpoint))
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -108,7 +107,10 @@ def resume(
     if config is not None and config != saved:
         changed = ", ".join(config.differs_from(saved))
         raise RunError(f"{folder} was trained with another configuration ({changed}): start a new run with this one")
-    population = make_population(saved, Stage(run.session["stage"], _device(device), run.session["precision"]), block)
+    used = Stage(run.session["stage"], _device(device), run.session["precision"])
+    block = block or run.session.get("block")
+    with enough_memory(used.device, block or len(saved.members), f"dico resume {folder}"):
+        population = make_population(saved, used, block)
     return _iterate(
         population, run.folder, observers, run.session["checkpoint_every"], run.session["replay_checkpoint"], again=True
     )
@@ -140,9 +142,11 @@ def _iterate(
                 say(f"resuming {folder} at {population.frames:,} frames{finished}")
                 if not population.config.on_policy and replay is None:
                     say("replayed frames were not kept: the replay starts empty, so this resume is approximate")
-            _say_memory(population, say)
+            for message in memory_messages(population):
+                say(message)
             say(f"each checkpoint takes {state_bytes / 1e6:,.1f} MB on disk{_and_replay(replay_bytes)}")
-            with _stopping(say) as stop, (folder / "metrics.jsonl").open("a") as metrics:
+            enough = enough_memory(population.stage.device, members_at_once(population), f"dico resume {folder}")
+            with enough, _stopping(say) as stop, (folder / "metrics.jsonl").open("a") as metrics:
                 while not population.finished and not stop.is_set():
                     start = time.perf_counter()
                     rows = population.iterate()
@@ -152,12 +156,6 @@ def _iterate(
                     if population.iteration % checkpoint_every == 0 or population.finished or stop.is_set():
                         os.fsync(metrics.fileno())
                         save(population, folder, replay, metrics.tell())
-        except torch.OutOfMemoryError as error:
-            size = getattr(population, "block", len(population.members))
-            raise RunError(
-                f"{population.stage.device} ran out of memory with {size} members at once: free some, or go on with "
-                f"fewer at a time: dico resume {folder} --block {max(1, size // 2)}"
-            ) from error
         except KeyboardInterrupt:
             newest = next(read_checkpoints(folder), None)
             kept = f"the newest checkpoint is at {newest.frames:,} frames" if newest else "there is no checkpoint yet"
@@ -187,16 +185,6 @@ def _write(metrics: TextIO, rows: Sequence[dict[str, Any]]) -> None:
         metrics.flush()
     except OSError as error:
         raise RunError(f"{metrics.name} could not be written ({error}); the newest checkpoint is intact") from error
-
-
-def _say_memory(population: Population, say: Callable[[str], None]) -> None:
-    if population.stage.device.type != "cpu":
-        say(f"planned memory of the device: {Plan.of(population.config)}")
-    if isinstance(population, Blocks):
-        say(
-            f"{len(population.members)} members take turns on {population.stage.device}, {population.block} at a time; "
-            "those that wait are in the host's memory"
-        )
 
 
 def _and_replay(size: int) -> str:
@@ -260,37 +248,10 @@ def _describe(population: Population, folder: Path, checkpoint_every: int, repla
                 "replay_checkpoint": replay_checkpoint,
                 "stage": stage,
                 "precision": population.stage.precision,
+                "block": population.block if isinstance(population, Blocks) else None,
             },
         },
     )
-
-
-def machine(device: torch.device) -> dict[str, Any]:
-    """What a training runs on."""
-    return {
-        "dico": dico.__version__,
-        "commit": _commit(),
-        "python": platform.python_version(),
-        "torch": torch.__version__,
-        "device": torch.cuda.get_device_name(device) if device.type == "cuda" else platform.machine(),
-        "threads": torch.get_num_threads(),
-        "system": platform.system(),
-    }
-
-
-def _commit() -> str | None:
-    """The commit of dico's own checkout, if it runs from one."""
-    here = Path(__file__).parent
-    try:
-        answer = subprocess.run(
-            ["git", "ls-files", "--error-unmatch", Path(__file__).name], cwd=here, capture_output=True, check=False
-        )
-        if answer.returncode:
-            return None
-        head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=here, capture_output=True, text=True, check=False)
-        return head.stdout.strip() or None
-    except OSError:
-        return None
 
 
 def _device(name: str) -> torch.device:
