@@ -37,7 +37,7 @@ class VmasTask(Task[VmasState]):
     """A VMAS scenario as released: its observations, rewards and endings.
 
     Fresh states depend on the member's seed alone; noise that a scenario draws while it steps does not. What a scenario
-    keeps in plain Python numbers is no part of the state. Some scenarios ask whether *any* world has contacts, and so let
+    keeps in plain Python numbers is no part of the state. Some scenarios ask whether *any* world has contacts, so that
     a member's numbers depend on the others'. Make one with :func:`vmas`.
     """
 
