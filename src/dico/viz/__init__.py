@@ -1,11 +1,12 @@
 """Figures, maps, videos and the report page, made from run folders alone.
 
+>>> from pathlib import Path
 >>> from dico import load, viz
->>> run = load("runs/navigation")  # doctest: +SKIP
->>> viz.write_report(run)  # doctest: +SKIP
->>> viz.write_figures([run], run.folder / "figures")  # doctest: +SKIP
->>> viz.save_figure(viz.draw_map(viz.choose(run), arrows=True), Path("map.pdf"))  # doctest: +SKIP
->>> viz.write_video(viz.film_episode(viz.choose(run), with_map=True), Path("episode.mp4"))  # doctest: +SKIP
+>>> run = load("runs/navigation")
+>>> page = viz.write_report(run)
+>>> figures = viz.write_figures([run], run.folder / "figures")
+>>> figure = viz.save_figure(viz.draw_map(viz.choose(run), arrows=True), Path("map.pdf"))
+>>> film = viz.film_episode(viz.choose(run), with_map=True)  # and viz.write_video(film, Path("episode.mp4"))
 """
 
 from importlib import import_module

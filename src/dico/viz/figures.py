@@ -52,7 +52,9 @@ def write_figures(
     Of one run: its curves, decision and tracking; with a checkpoint also a map and trajectories; and, where they were
     kept, the distances between agents. Of several: one decision plot, and each run's own in a folder named after it.
 
-    >>> write_figures([run], Path("runs/navigation/figures"), stat="iqm")  # doctest: +SKIP
+    >>> written = write_figures([run], Path("runs/navigation/figures"), stat="iqm", formats=["png"])
+    >>> [path.name for path in written]
+    ['curves.png', 'decision.png', 'tracking.png', 'map.png', 'trajectories.png', 'distances.png']
     """
     check_comparable(runs)
     if len(runs) > 1:

@@ -32,8 +32,8 @@ def write_report(runs: Runs, out: str | Path | None = None, *, stat: str = "mean
 
     By default it is ``report.html`` in the run folder; of several runs, here. It is written whole or not at all.
 
-    >>> write_report("runs/navigation")  # doctest: +SKIP
-    PosixPath('runs/navigation/report.html')
+    >>> str(write_report(run))
+    'runs/navigation/report.html'
     """
     several = [runs] if isinstance(runs, Run | str | Path) else list(runs)
     opened = [each if isinstance(each, Run) else load(each) for each in several]
