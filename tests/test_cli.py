@@ -193,6 +193,12 @@ def test_report_says_where_the_page_and_the_figures_are(capsys, tmp_path, monkey
     assert re.search(r"wrote \d+ figures into one/figures", out)
     assert (tmp_path / "one" / "figures" / "curves.png").is_file()
     assert shown == [(tmp_path / "one" / "report.html").as_uri()]
+    status, out, _ = dico(capsys, "report", "one", "--seeds", "--formats", "pdf", "--out", "seeds/page.html")
+    assert status == 0
+    assert (tmp_path / "seeds" / "figures" / "curves.pdf").is_file()
+    status, _, err = dico(capsys, "report", "one", "--formats", "jpg")
+    assert status == 2
+    assert "format must be one of 'png', 'svg', 'pdf', got 'jpg'" in err
     status, out, err = dico(capsys, "report", "one", "two", "--no-figures", "--stat", "iqm", "--out", "both.html")
     assert status == 0, err
     assert out == "wrote both.html"

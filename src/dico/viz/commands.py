@@ -14,6 +14,7 @@ from dico._checks import check_choice, check_positive
 from dico.runs import load
 from dico.snapshot import snapshot
 from dico.tasks import MappedTask
+from dico.viz.files import FORMATS
 from dico.viz.report import write_report
 
 FILMS = ("episodes", "distances")
@@ -30,7 +31,11 @@ class Report:
     stat: str = "mean"
     """Over seeds: mean (and standard deviation) or iqm (interquartile mean and 95 % bootstrap interval)."""
     figures: bool = True
-    """Write the figures too, as PNG and SVG into the folder figures beside the page."""
+    """Write the figures too, into the folder figures beside the page."""
+    formats: tuple[str, ...] = ("png", "svg")
+    """Of the figures: png, svg, pdf."""
+    seeds: bool = False
+    """Draw single seeds as thin lines in the figures; in the page a box switches them."""
     open: bool = False
     """Show the page in the browser."""
 
@@ -85,8 +90,13 @@ def report(command: Report) -> tuple[Path, list[Path]]:
         raise ValueError("runs must be at least one run folder, got none: dico report runs/NAME")
     runs = [snapshot(load(folder)) for folder in command.runs]
     write_figures = _figures_or_cure() if command.figures else None
+    for name in command.formats:
+        check_choice("format", name, FORMATS)
     page = write_report(runs, command.out, stat=command.stat)
-    figures = [] if write_figures is None else write_figures(runs, page.parent / "figures", stat=command.stat)
+    figures = []
+    if write_figures is not None:
+        folder = page.parent / "figures"
+        figures = write_figures(runs, folder, stat=command.stat, seeds=command.seeds, formats=command.formats)
     if command.open:
         webbrowser.open(page.resolve().as_uri())
     return page, figures

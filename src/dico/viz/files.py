@@ -7,6 +7,9 @@ from pathlib import Path
 from dico import _files
 from dico.runs import RunError
 
+FORMATS = ("png", "svg", "pdf")
+"""Of figures."""
+
 
 @contextmanager
 def whole(target: Path) -> Iterator[Path]:

@@ -15,10 +15,9 @@ from matplotlib.text import Text
 from dico._checks import check_choice
 from dico.analysis import STATISTICS, controlled_group, frames, levels
 from dico.runs import Run
-from dico.viz.files import whole
+from dico.viz.files import FORMATS, whole
 from dico.viz.labels import level_label, metric_name
 
-FORMATS = ("png", "svg", "pdf")
 INK, FAINT = "#262626", "#6b6b6b"
 """Of what is to be read, and of what stands back."""
 MAP = "viridis"
