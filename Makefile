@@ -12,13 +12,16 @@ demo: .venv/installed
 	$(BIN)/dico train navigation --snd 0 0.3 1 free --seeds 2 --run $(DEMO)
 	$(BIN)/dico report $(DEMO)
 
+# Two processes of one thread each: the tests are too small for more threads.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2 --dist worksteal
+
 test: .venv/installed
-	$(BIN)/pytest
-	$(BIN)/pytest tests -m "unchecked and not slow" --unchecked
+	$(PYTEST)
+	$(PYTEST) tests -m "unchecked and not slow" --unchecked
 
 test-all: .venv/installed
-	$(BIN)/pytest -m "not unchecked"
-	$(BIN)/pytest tests -m unchecked --unchecked
+	$(PYTEST) -m "not unchecked"
+	$(PYTEST) tests -m unchecked --unchecked
 
 lint: .venv/installed
 	$(BIN)/ruff check
