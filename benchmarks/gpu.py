@@ -1,6 +1,7 @@
 """The trainer on a CUDA device, in one command: python benchmarks/gpu.py [SECTION ...] [--json FILE]
 
 sections (all, if none is named):
+  waiting     fails if anything inside collecting or learning waits for the device
   prepare     compile what the others need, several at a time, into the compiler's cache
   iterations  seconds for an iteration at the paper's settings, the device's limits, and where the time goes
   steps       environment steps at 16,800 worlds
@@ -52,6 +53,21 @@ SAMPLED = [replace(case, settings=FEWER_PASSES | {"estimate_frames": 128}) for c
 CASES = ITERATIONS + MEMBERS + AGENTS[1:] + SAMPLED
 AT_ONCE = 6
 """Processes that compile at the same time."""
+
+
+def waiting() -> list[dict[str, Any]]:
+    """One iteration of each kind of algorithm in which PyTorch refuses to synchronise."""
+    rows = []
+    for task, algorithm in (("navigation", "ippo"), ("dispersion", "maddpg"), ("navigation", "isac")):
+        config = preset("quick", task, algorithm=algorithm, seeds=1, snd=("0.5",))
+        population = Population(config, Stage("graphs", "cuda"))
+        population.iterate()
+        torch.cuda.set_sync_debug_mode("error")
+        batches = population.rollout.collect(population.learners, config.steps, 0)
+        population.learners[0].learn(batches[0])
+        torch.cuda.set_sync_debug_mode("default")
+        rows.append({"task": task, "algorithm": algorithm, "waits for the device": "never"})
+    return rows
 
 
 def prepare() -> list[dict[str, Any]]:
@@ -143,6 +159,7 @@ def cases(of: list[Case], iterations: int) -> Callable[[], list[dict[str, Any]]]
 
 
 SECTIONS: dict[str, Callable[[], list[dict[str, Any]]]] = {
+    "waiting": waiting,
     "prepare": prepare,
     "iterations": cases(ITERATIONS, 2),
     "steps": steps,
