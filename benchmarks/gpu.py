@@ -188,6 +188,8 @@ def main() -> None:
     for name in options.sections:
         if name not in SECTIONS:
             parser.error(f"there is no section {name!r}; there are {', '.join(SECTIONS)}")
+    if not torch.cuda.is_available():
+        parser.error("there is no CUDA device here")
     torch._dynamo.config.recompile_limit = 64  # one function, many sizes
     if options.start is not None:
         started(CASES[options.start])
