@@ -1,21 +1,17 @@
-"""Whole experiments: every algorithm, unequal groups, the freeze, and what is logged."""
+"""Whole experiments: every algorithm, and what is logged."""
 
 import csv
 import json
-from itertools import pairwise
 
 import pytest
 import torch
-from benchmarl.environments import VmasTask
 from benchmarl.experiment import Callback
-from benchmarl.models import EnsembleModelConfig
-from benchmarl.models.mlp import MlpConfig
 from small_experiments import ALGORITHMS, FRAMES, make, run
 from tensordict import TensorDict
 
 import dico
 from dico._spaced import stride
-from dico.adapters.benchmarl import DicoCallback, DicoConfig, DicoTask
+from dico.adapters.benchmarl import DicoConfig, DicoTask
 from dico.adapters.benchmarl.callback import find_models
 from dico.adapters.benchmarl.measures import diversity, seen
 
@@ -136,41 +132,3 @@ def test_the_action_loss_brings_means_into_the_box(tmp_path):
         experiment = run(tmp_path / str(weight), model=model, lr=1e-9, on_policy_n_minibatch_iters=8, evaluation=False)
         overflow[weight] = dico.load(experiment.folder_name).metric("overflow")[0, -1].item()
     assert overflow[1.0] < 0.7 * overflow[0.0]
-
-
-def test_groups_of_unequal_size_and_the_freeze(tmp_path):
-    callback = DicoCallback(freeze={"agent": 2 * FRAMES})
-    model = DicoConfig(desired_snd=0.3, num_cells=[8], tau=1.0)
-    task = DicoTask.TAG.get_task({"n_agents": 4, "max_steps": 10})
-    experiment = make(tmp_path, model=model, task=task, callback=callback, max_n_iters=4, evaluation=False)
-    seen = []
-
-    class Watch(Callback):
-        def on_batch_collected(self, batch):
-            policies = {group: model.policy for group, model in callback.models.items()}
-            seen.append({g: torch.cat([p.detach().flatten() for p in x.parameters()]) for g, x in policies.items()})
-
-    experiment.callbacks.append(Watch())
-    experiment.run()
-    assert list(callback.models) == ["adversary", "agent"]
-    assert [callback.models[group].n_agents for group in callback.models] == [3, 1]
-    assert [callback.models[group].controlled for group in callback.models] == [True, False]
-    moved = {group: [not torch.equal(a[group], b[group]) for a, b in pairwise(seen)] for group in seen[0]}
-    assert moved == {"adversary": [True, True, True], "agent": [True, True, False]}
-    opened = dico.load(experiment.folder_name)
-    assert opened.metric("reward", "agent").shape == (1, 4)  # frozen, and still told of
-    assert opened.metric("reward", "agent").isfinite().all()
-    assert opened.config["freeze"] == [f"agent={2 * FRAMES}"]
-    assert opened.config["controlled"] == ["adversary"]
-
-
-def test_next_to_a_group_without_dico(tmp_path):
-    mlp = MlpConfig(num_cells=[8], activation_class=torch.nn.Tanh, layer_class=torch.nn.Linear)
-    model = EnsembleModelConfig({"adversary": DicoConfig(desired_snd=0.2, num_cells=[8]), "agent": mlp})
-    task = VmasTask.SIMPLE_TAG.get_from_yaml()  # as BenchMARL has it, where the original's run fails
-    task.config |= {"num_adversaries": 2, "max_steps": 10}
-    opened = dico.load(run(tmp_path, model=model, task=task, max_n_iters=2).folder_name)
-    assert [group["name"] for group in opened.groups] == ["adversary"]
-    assert opened.config["task"] == "vmas:simple_tag"
-    assert opened.members[0].constraint == "0.2"
-    assert len(opened.rows()) == 2

@@ -32,6 +32,7 @@ BAD = {
     ("algorithm=ipo", "task=dico/tag"): "there is no algorithm=ipo; did you mean 'ippo'?",
     ("algorithm=ippo", "task=dico/navigatoin"): "did you mean 'dico/navigation' or 'vmas/navigation'?",
     ("-m", "algorithm=ippo", "task=vmas/balance,vmas/balanc"): "there is no task=vmas/balanc",
+    (*IPPO, "model.desired_snd=0,0.3"): "model.desired_snd=0,0.3 holds several values: add -m",
     ("--config-name", "navigaton"): "--config-name must be one of 'config', 'dispersion'",
     (*IPPO, "model=dicco"): "there is no model=dicco; did you mean 'dico'?",
     (*IPPO, "model.desird_snd=1"): "got 'desird_snd'; did you mean 'desired_snd'?",

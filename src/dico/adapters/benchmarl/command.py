@@ -53,6 +53,8 @@ def composed(arguments: Namespace) -> Any:
         if override.key_or_group in LISTED and not override.is_delete():
             for value in _values(override):
                 _check_listed(override.key_or_group, value)
+        if override.is_sweep_override() and not arguments.multirun:
+            raise ValueError(f"{override.input_line} holds several values: add -m to train one after the other")
     missing = [group for group in LISTED if group not in {override.key_or_group for override in overrides}]
     if name == "config" and missing:
         raise ValueError(
