@@ -61,13 +61,14 @@ class BenchMARLRun(Run):
 
     def task(self) -> Task:
         """The task that it was trained on, if its episodes can be played as they were."""
-        trained = self.session["actions"]
-        played = "clamp" if self.groups[0]["kind"] == "deterministic" else "tanh"
-        if played != trained:
-            raise RunError(
-                f"{self.folder} was trained with actions brought into their box by {trained}, and dico plays by "
-                f"{played}: train with {AS_PLAYED[played]}"
-            )
+        for group in self.groups:
+            trained = group.get("actions", self.session["actions"])
+            played = "clamp" if group["kind"] == "deterministic" else "tanh"
+            if played != trained:
+                raise RunError(
+                    f"{self.folder} was trained with actions brought into their box by {trained}, and dico plays by "
+                    f"{played}: train with {AS_PLAYED[played]}"
+                )
         task, own = super().task(), [group["name"] for group in self.groups]
         lacking = [group.name for group in task.groups if group.name not in own]
         if lacking:

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 import torch
-from benchmarl.algorithms import EnsembleAlgorithmConfig, MappoConfig
+from benchmarl.algorithms import EnsembleAlgorithmConfig
 from benchmarl.environments import VmasTask
 from benchmarl.experiment import Callback
 from benchmarl.models import EnsembleModelConfig
@@ -64,14 +64,18 @@ def test_groups_with_settings_of_their_own(tmp_path):
     task = VmasTask.SIMPLE_TAG.get_from_yaml()
     task.config |= {"num_adversaries": 2, "num_good_agents": 2, "max_steps": 10}
     model = EnsembleModelConfig({"adversary": red, "agent": green})
-    ippo = ALGORITHMS["ippo"].get_from_yaml()
-    mixed = EnsembleAlgorithmConfig({"adversary": replace(ippo, lmbda=0.5), "agent": MappoConfig.get_from_yaml()})
+    ippo, mappo = (ALGORITHMS[name].get_from_yaml() for name in ("ippo", "mappo"))
+    mixed = EnsembleAlgorithmConfig(
+        {"adversary": replace(ippo, lmbda=0.5), "agent": replace(mappo, use_tanh_normal=False)}
+    )
     experiment = run(tmp_path, mixed, model=model, task=task, max_n_iters=1, checkpoint_at_end=True)
     opened = dico.load(experiment.folder_name)
     own = {"constraint": "0.5", "hidden": [16], "squash_shared": False, "tau": 0.5, "metric": "max"}
     assert {name: opened.groups[1][name] for name in own} == own
     assert not opened.groups[0].keys() & own.keys()
     assert (opened.config["algorithm"], opened.config["gae_lambda"]) == ("ippo", 0.5)  # of the first group
+    with pytest.raises(RunError, match=r"by clamp, and dico plays by tanh: train with algorithm\.use_tanh_normal=True"):
+        opened.task()  # as the second group's actions were
     for group, trained in experiment.callbacks[0].models.items():
         obs = 3 * torch.randn(5, 2, trained.obs_dim)
         torch.testing.assert_close(opened.policy(0.2, group=group)(obs), trained.policy(obs))

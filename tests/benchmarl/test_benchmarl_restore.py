@@ -49,6 +49,8 @@ def test_a_restored_run_continues(tmp_path, algorithm):
     torch.testing.assert_close(green, saved["policies"]["agent"])  # still frozen
     rows = dico.load(first.folder_name).rows()
     assert [row["iteration"] for row in rows if row["group"] == "adversary"] == [1, 2, 3, 4, 5]
+    rewards = dico.load(first.folder_name).metric("reward", "adversary")[0].tolist()
+    assert callback.record.history == rewards  # of which the final reward is the mean of the last tenth
     for name in ("adversary", "agent"):
         assert dico.load(first.folder_name).metric("frames", name)[0].tolist() == [k * FRAMES for k in range(1, 6)]
 

@@ -111,7 +111,8 @@ class Dico(Model):
     """A :class:`~dico.policy.DiCo` policy for one group of agents, between BenchMARL's observations and logits.
 
     The estimate is renewed in training passes of the actor's loss, on their own observations and before the outputs are
-    scaled, and nowhere else (:func:`~dico.adapters.torchrl.trains`).
+    scaled, and nowhere else in BenchMARL (:func:`~dico.adapters.torchrl.trains`). A rollout of your own with gradients
+    enabled looks like training: put it under ``torch.no_grad()``.
     """
 
     policy: DiCo

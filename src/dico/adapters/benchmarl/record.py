@@ -99,17 +99,23 @@ class Record:
         kept = [line for line in self._metrics.read_text().splitlines(keepends=True) if _frames(line) <= frames]
         with whole(self._metrics) as scratch:
             scratch.write_text("".join(kept))
+        rows = [json.loads(line) for line in kept]
+        own = [row["reward"] for row in rows if row.get("group", self.first) == self.first]
+        self.history = [float("nan") if reward is None else reward for reward in own]
 
 
 def description(
     experiment: Experiment, models: Mapping[str, Dico], freeze: Mapping[str, int], constraint: str
 ) -> dict[str, Any]:
     """Everything that a reader needs to know of an experiment, and the settings under the names of ``dico train``."""
-    first = _own(next(iter(models.values())))
+    own = {
+        name: _own(model) | {"actions": _squashing(algorithm_of(experiment, name))} for name, model in models.items()
+    }
+    first = next(iter(own.values()))
     groups = [
         {"name": name, "n_agents": model.n_agents, "obs_dim": model.obs_dim,
          "low": model.box[0].tolist(), "high": model.box[1].tolist(), "kind": model.kind,
-         **{key: value for key, value in _own(model).items() if value != first[key]}}
+         **{key: value for key, value in own[name].items() if value != first[key]}}
         for name, model in models.items()
     ]  # fmt: skip
     return {
@@ -121,7 +127,7 @@ def description(
         "groups": groups,
         "session": {
             "trainer": "benchmarl",
-            "actions": _squashing(algorithm_of(experiment, groups[0]["name"])),
+            "actions": first["actions"],
             "command": _command(),
             "machine": {
                 "dico": dico.__version__, "benchmarl": benchmarl.__version__, "torchrl": version("torchrl"),
