@@ -132,7 +132,8 @@ def _check_names(overrides: Sequence[Override], cfg: Any) -> None:
     for override in overrides:
         if override.is_add() or override.is_force_add() or _group(override).startswith("hydra"):
             continue
-        node, above = cfg, []
+        node: Any = cfg
+        above: list[str] = []
         for key in override.key_or_group.split("."):
             if not OmegaConf.is_dict(node):
                 break
@@ -148,7 +149,7 @@ def _group(override: Override) -> str:
 def _values(override: Override) -> list[str]:
     if override.is_sweep_override():
         return [str(value) for value in override.sweep_string_iterator()]
-    return [override.get_value_element_as_str()]
+    return [str(override.value())]
 
 
 def _first(override: Override) -> str:

@@ -43,7 +43,8 @@ def checked(cfg: Any, task: str) -> tuple[Settings, dict[str, int]]:
     settings = Settings(
         _task(cfg.task, task),
         load_algorithm_config_from_hydra(cfg.algorithm),
-        *(load_model_config_from_hydra(cfg[section]) for section in MODELS),
+        load_model_config_from_hydra(cfg.model),
+        load_model_config_from_hydra(cfg.critic_model),
         cfg.seed,
         load_experiment_config_from_hydra(cfg.experiment),
     )
