@@ -18,6 +18,9 @@ from dico.adapters.benchmarl.record import Record
 from dico.adapters.benchmarl.restore import as_tensor, check_saved, put_back, read_checkpoint, take_up_json
 from dico.adapters.benchmarl.terms import Settings
 
+OF_AN_EXPERIMENT = ("experiment", "models", "action_steps", "record", "batch")
+"""What a callback has only while it serves an experiment."""
+
 
 class DicoCallback(Callback):
     """Diversity beside the returns, the action-space loss, and groups that stop learning.
@@ -42,7 +45,7 @@ class DicoCallback(Callback):
 
     def __getstate__(self) -> dict[str, Any]:
         """What BenchMARL pickles into ``config.pkl``: nothing of an experiment that this callback served before."""
-        return {"freeze": self.freeze}
+        return {name: value for name, value in vars(self).items() if name not in OF_AN_EXPERIMENT}
 
     def on_setup(self) -> None:
         """Find the policies, check what BenchMARL does not, and describe the run in its folder."""

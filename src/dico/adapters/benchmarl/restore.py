@@ -43,14 +43,15 @@ def read_checkpoint(path: str | Path) -> Mapping[str, Any]:
 
 
 def as_tensor(file: Path) -> Tensor:
-    """A file's bytes, for a checkpoint to hold."""
-    return torch.frombuffer(bytearray(file.read_bytes()), dtype=torch.uint8)
+    """A file's bytes, for a checkpoint to hold; none if the file is gone."""
+    return torch.tensor(list(file.read_bytes()) if file.is_file() else [], dtype=torch.uint8)
 
 
 def put_back(file: Path, saved: Tensor) -> None:
     """The file whose bytes a checkpoint holds."""
-    with whole(file) as scratch:
-        scratch.write_bytes(bytes(saved.tolist()))
+    if saved.numel():
+        with whole(file) as scratch:
+            scratch.write_bytes(bytes(saved.tolist()))
 
 
 def take_up_json(writer: JsonWriter) -> None:
@@ -98,6 +99,7 @@ def _forget_rows(file: Path, step: int, own: int) -> None:
     """Rows of steps that are to come, but for the last ``own``, just written; the logger holds the file open."""
     lines = file.read_text().splitlines(keepends=True)
     old, new = lines[: len(lines) - own], lines[len(lines) - own :]
-    kept = [line for line in old if int(line.partition(",")[0]) < step]
+    numbers = [line.partition(",")[0] for line in old]
+    kept = [line for line, number in zip(old, numbers, strict=True) if number.isdigit() and int(number) < step]
     if len(kept) < len(old):
         file.write_text("".join(kept + new))
