@@ -1,6 +1,9 @@
 """The experiment of a configuration that Hydra has composed of BenchMARL's own and ours."""
 
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 import hydra
@@ -16,7 +19,7 @@ from dico.adapters.benchmarl.explain import explained
 def main(cfg: Any) -> float:
     """Run an experiment; gives the final reward, so that Hydra's sweepers can optimise it."""
     choices = HydraConfig.get().runtime.choices
-    with explained():
+    with explained(), nothing_left():
         experiment = make_experiment(cfg, choices["task"])
     print(f"{choices['algorithm']} on {choices['task']}, seed {cfg.seed}, in {experiment.folder_name}")  # noqa: T201
     experiment.run()
@@ -24,6 +27,22 @@ def main(cfg: Any) -> float:
     if callback.models:
         print(f"look at it: dico report {experiment.folder_name}")  # noqa: T201
     return callback.final_reward()
+
+
+@contextmanager
+def nothing_left() -> Iterator[None]:
+    """If all fails, remove the folder that Hydra has made for the job below this one, unless more is in it."""
+    try:
+        yield
+    except Exception:
+        here, folder = Path.cwd().resolve(), Path(HydraConfig.get().runtime.output_dir).resolve()
+        notes = all(path.name == ".hydra" or path.stat().st_size == 0 for path in folder.iterdir())
+        if notes and here in folder.parents:
+            shutil.rmtree(folder)
+            with suppress(OSError):  # which tells of one that is not empty
+                for parent in folder.parents[: folder.parents.index(here)]:
+                    parent.rmdir()
+        raise
 
 
 def make_experiment(cfg: Any, task: str) -> Experiment:
