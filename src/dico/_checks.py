@@ -70,6 +70,21 @@ def check_positive(name: str, value: int) -> None:
         raise ValueError(f"{name} must be a positive integer, got {value!r}")
 
 
+def check_number(name: str, value: Any, low: float, high: float = math.inf, *, whole: bool = False) -> None:
+    """``value`` must be a finite number of ``[low, high]``, and a whole one if so asked."""
+    kind = "a whole number" if whole else "a number"
+    allowed = f"{kind} from {low:g} up" if high == math.inf else f"{kind} in [{low:g}, {high:g}]"
+    number = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
+    if not number or not low <= value <= high or math.isinf(value):
+        raise ValueError(f"{name} must be {allowed}, got {value!r}")
+
+
+def check_switch(name: str, value: object) -> None:
+    """``value`` must be True or False."""
+    if not isinstance(value, bool):
+        raise ValueError(f"{name} must be True or False, got {value!r}")
+
+
 def check_diversity(name: str, value: Value) -> None:
     """Diversities are finite and at least 0."""
     if not all(0 <= x < math.inf for x in numbers(name, value)):

@@ -5,6 +5,7 @@ member; a folder of several, such as a multirun's, is a population.
 """
 
 import json
+import pickle
 import shlex
 import warnings
 import zipfile
@@ -25,6 +26,8 @@ FORMAT = 1
 """Of ``dico.json``; a newer one is refused."""
 DEPTH = 4
 """How far below a folder experiments are looked for: multirun/DATE/TIME/JOB/EXPERIMENT."""
+NEEDED = ("task", "task_options", "algorithm", "frames", "hidden", "squash_shared", "gradient", "metric")
+"""Settings without which a run can be neither opened nor described."""
 AS_PLAYED = {
     "clamp": "algorithm.use_tanh_mapping=False",
     "tanh": "algorithm.use_tanh_normal=True",
@@ -40,10 +43,7 @@ class NewestCheckpoints(Checkpoint):
 
     def tensors(self) -> dict[str, Tensor]:
         """All policies by name, members first."""
-        saved = [
-            torch.load(file, map_location="cpu", weights_only=True, mmap=True)["dico"]["policies"]
-            for file in self.files
-        ]
+        saved = [_policies(file) for file in self.files]
         stacked = {}
         for group, policy in saved[0].items():
             for name, value in policy.items():
@@ -61,14 +61,22 @@ class BenchMARLRun(Run):
 
     def task(self) -> Task:
         """The task that it was trained on, if its episodes can be played as they were."""
-        trained = self.session["actions"]
-        played = "clamp" if self.groups[0]["kind"] == "deterministic" else "tanh"
-        if played != trained:
+        for group in self.groups:
+            trained = group.get("actions", self.session["actions"])
+            played = "clamp" if group["kind"] == "deterministic" else "tanh"
+            if played != trained:
+                raise RunError(
+                    f"{self.folder} was trained with actions brought into their box by {trained}, and dico plays by "
+                    f"{played}: train with {AS_PLAYED[played]}"
+                )
+        task, own = super().task(), [group["name"] for group in self.groups]
+        lacking = [group.name for group in task.groups if group.name not in own]
+        if lacking:
             raise RunError(
-                f"{self.folder} was trained with actions brought into their box by {trained}, and dico plays by "
-                f"{played}: train with {AS_PLAYED[played]}"
+                f"group {', '.join(lacking)} of {self.folder} has no DiCo policy, so its episodes cannot be played; "
+                f"its curves can be drawn, and the policies of {', '.join(own)} be loaded"
             )
-        return super().task()
+        return task
 
     def rows(self) -> list[dict[str, Any]]:
         """All members' lines, iteration by iteration."""
@@ -93,16 +101,21 @@ class BenchMARLRun(Run):
 
 
 def find(folder: Path, name: str) -> list[Path]:
-    """Folders with a file of that name: the folder itself, or the nearest below it."""
-    for depth in range(DEPTH + 1):
-        found = sorted(path.parent for path in folder.glob("*/" * depth + name))
-        if found:
-            return found
-    return []
+    """Folders with a file of that name: the folder itself, or the nearest below it; those further below are told."""
+    by_depth = [sorted(path.parent for path in folder.glob("*/" * depth + name)) for depth in range(DEPTH + 1)]
+    nearest, *deeper = [found for found in by_depth if found] or [[]]
+    left_out = sum(map(len, deeper))
+    if left_out:
+        warnings.warn(
+            f"{folder} holds {left_out} more further below, left out: open their folder for them", stacklevel=2
+        )
+    return nearest
 
 
 def load(folder: Path) -> BenchMARLRun:
     """Open one experiment's folder, or one that holds several of the same task, algorithm and settings."""
+    if not folder.is_dir():
+        raise RunError(f"{folder} does not exist, or is no folder")
     found = {path: _read(path / "dico.json") for path in find(folder, "dico.json")}
     if not found and find(folder, "config.pkl"):
         raise RunError(f"{folder} is of BenchMARL and has no dico.json: train with model=dico and DicoCallback")
@@ -133,20 +146,31 @@ def _read(path: Path) -> Mapping[str, Any]:
             raise RunError(
                 f"{path} was written by a newer dico (format {saved['format']}, this one reads {FORMAT}): upgrade dico"
             )
-        return {name: saved[name] for name in ("constraint", "seed", "config", "groups", "session")}
+        lacking = [name for name in NEEDED if name not in saved["config"]]
+        if lacking:
+            raise RunError(f"{path} does not tell {', '.join(lacking)}: the run cannot be used")
+        read = {name: saved[name] for name in ("constraint", "seed", "config", "groups", "session")}
+        return read | {"terms": saved.get("terms", {})}
     except (json.JSONDecodeError, KeyError, TypeError) as error:
         raise RunError(f"{path} cannot be read ({error}): the run cannot be used") from None
 
 
 def _check_alike(folder: Path, one: Path, this: Mapping[str, Any], other: Path, that: Mapping[str, Any]) -> None:
     """Members differ in desired diversity and seed, and in nothing else."""
-    names = sorted(this["config"].keys() | that["config"].keys())
-    differing = [name for name in names if this["config"].get(name) != that["config"].get(name)]
+    differing = _differing(this["config"], that["config"]) or [
+        name
+        for name in _differing(this["terms"], that["terms"])
+        if name.rpartition(".")[2] not in ("desired_snd", "seed")
+    ]
     if differing or this["groups"] != that["groups"]:
         raise RunError(
             f"{folder} holds experiments with different {', '.join(differing) or 'groups'}: open one of them, such as "
             f"{one} or {other}"
         )
+
+
+def _differing(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
+    return [name for name in sorted(one.keys() | other.keys()) if one.get(name) != other.get(name)]
 
 
 def _rank(saved: Mapping[str, Any]) -> tuple[float, float, int]:
@@ -174,12 +198,29 @@ def _command(one: str | None, members: Sequence[Member]) -> str | None:
 
 def _newest(folder: Path) -> Path | None:
     """The newest whole checkpoint; a half-written one is left out with a warning."""
-    for file in sorted(folder.glob("checkpoints/checkpoint_*.pt"), key=_frames, reverse=True):
+    numbered = [file for file in folder.glob("checkpoints/checkpoint_*.pt") if _number(file).isdigit()]
+    for file in sorted(numbered, key=_frames, reverse=True):
         if zipfile.is_zipfile(file):  # whose directory is written last
             return file
         warnings.warn(f"{file} is not whole and left out", stacklevel=2)
     return None
 
 
+def _policies(file: Path) -> Mapping[str, Mapping[str, Tensor]]:
+    """The policies in a checkpoint, by group."""
+    try:
+        return torch.load(file, map_location="cpu", weights_only=True, mmap=True)["dico"]["policies"]
+    except pickle.UnpicklingError:
+        raise RunError(f"{file} holds more than tensors and plain values, and is not opened") from None
+    except (KeyError, TypeError):
+        raise RunError(f"{file} holds no DiCo policies: it was written without DicoCallback") from None
+    except (RuntimeError, OSError, EOFError) as error:
+        raise RunError(f"{file} cannot be read ({str(error).splitlines()[0]}): move it away") from None
+
+
 def _frames(file: Path) -> int:
-    return int(file.stem.removeprefix("checkpoint_"))
+    return int(_number(file))
+
+
+def _number(file: Path) -> str:
+    return file.stem.removeprefix("checkpoint_")

@@ -72,7 +72,7 @@ class Run:
     config: Mapping[str, Any]
     """The settings, as in ``config.json``."""
     groups: tuple[Mapping[str, Any], ...]
-    """Name, agents, observation size, action box and policy kind of each group."""
+    """Name, agents, observation size, action box and policy kind of each group, and settings of its own if any."""
     members: tuple[Member, ...]
     session: Mapping[str, Any]
     """How it was trained: stage, precision, checkpoints."""
@@ -158,11 +158,12 @@ class Run:
         return f"{self.folder} has no checkpoint yet: let it train on, or `dico resume {self.folder}`"
 
     def _build(self, group: str | None, members: tuple[int, ...]) -> DiCo:
-        spec, config = self._group(group), self.config
+        spec = self._group(group)
+        own = {**self.config, **spec}  # a group may have settings of its own
         return DiCo.mlp(
             spec["n_agents"], spec["obs_dim"], len(spec["low"]), equal(torch.zeros(members)),
-            kind=spec["kind"], hidden=config["hidden"], low=spec["low"], high=spec["high"], members=members,
-            squash_shared=config["squash_shared"], gradient=config["gradient"], metric=config["metric"],
+            kind=spec["kind"], hidden=own["hidden"], low=spec["low"], high=spec["high"], members=members,
+            squash_shared=own["squash_shared"], gradient=own["gradient"], metric=own["metric"],
         )  # fmt: skip
 
     def _group(self, name: str | None) -> Mapping[str, Any]:

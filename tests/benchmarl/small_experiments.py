@@ -35,8 +35,8 @@ def settings(folder, **changes):
 
 
 def make(folder, algorithm="ippo", task=None, model=None, callback=None, seed=0, tanh=False, **changes):
-    chosen = ALGORITHMS[algorithm].get_from_yaml()
-    if not tanh and hasattr(chosen, "use_tanh_mapping"):
+    chosen = ALGORITHMS[algorithm].get_from_yaml() if isinstance(algorithm, str) else algorithm
+    if isinstance(algorithm, str) and not tanh and hasattr(chosen, "use_tanh_mapping"):
         chosen.use_tanh_mapping = False
     return Experiment(
         task=task or DicoTask.NAVIGATION.get_task({"max_steps": 10}),

@@ -1,22 +1,19 @@
-"""Whole experiments: every algorithm, unequal groups, the freeze, what is logged, and restoring."""
+"""Whole experiments: every algorithm, and what is logged."""
 
 import csv
 import json
-from itertools import pairwise
 
 import pytest
 import torch
-from benchmarl.environments import VmasTask
-from benchmarl.experiment import Callback, Experiment
-from benchmarl.models import EnsembleModelConfig
-from benchmarl.models.mlp import MlpConfig
+from benchmarl.experiment import Callback
 from small_experiments import ALGORITHMS, FRAMES, make, run
+from tensordict import TensorDict
 
 import dico
-from dico.adapters.benchmarl import DicoCallback, DicoConfig, DicoTask
+from dico._spaced import stride
+from dico.adapters.benchmarl import DicoConfig, DicoTask
 from dico.adapters.benchmarl.callback import find_models
-from dico.adapters.benchmarl.measures import MAX_DISTANCES, MEASURED_FRAMES, diversity
-from dico.train import learner
+from dico.adapters.benchmarl.measures import diversity, seen
 
 TASKS = {
     "ippo": DicoTask.NAVIGATION,
@@ -115,14 +112,15 @@ def test_the_error_is_the_relative_distance_from_what_is_desired(tmp_path, desir
     model = find_models(make(tmp_path, model=DicoConfig(desired_snd=desired, num_cells=[8])))["agents"]
     obs = torch.randn(64, 2, 4)
     model.policy.commit_(model.policy.estimate(obs) * factor)
-    measured = diversity(model, obs)
+    measured = diversity(model, model.policy.everyone(obs))
     assert measured["desired_snd"] == pytest.approx(measured["snd"] if nearest is None else nearest)
     assert measured["snd_error"] == pytest.approx(error, abs=1e-5)
 
 
-def test_as_many_frames_are_measured_as_by_the_population_trainer():
-    assert MEASURED_FRAMES == learner.MEASURED_FRAMES
-    assert MAX_DISTANCES == learner.MAX_DISTANCES
+def test_as_many_frames_are_measured_as_by_the_population_trainer(tmp_path):
+    model = find_models(make(tmp_path, task=DicoTask.DISPERSION.get_task({"n_agents": 20})))["agents"]
+    batch = TensorDict({"agents": {"observation": torch.zeros(60, 100, 20, 60)}}, [60, 100])
+    assert len(seen(model, batch)) == len(range(0, 6000, stride(6000, n_agents=20))) == 750
 
 
 def test_the_action_loss_brings_means_into_the_box(tmp_path):
@@ -134,109 +132,3 @@ def test_the_action_loss_brings_means_into_the_box(tmp_path):
         experiment = run(tmp_path / str(weight), model=model, lr=1e-9, on_policy_n_minibatch_iters=8, evaluation=False)
         overflow[weight] = dico.load(experiment.folder_name).metric("overflow")[0, -1].item()
     assert overflow[1.0] < 0.7 * overflow[0.0]
-
-
-def test_groups_of_unequal_size_and_the_freeze(tmp_path):
-    callback = DicoCallback(freeze={"agent": 2 * FRAMES})
-    model = DicoConfig(desired_snd=0.3, num_cells=[8], tau=1.0)
-    task = DicoTask.TAG.get_task({"n_agents": 4, "max_steps": 10})
-    experiment = make(tmp_path, model=model, task=task, callback=callback, max_n_iters=4, evaluation=False)
-    seen = []
-
-    class Watch(Callback):
-        def on_batch_collected(self, batch):
-            policies = {group: model.policy for group, model in callback.models.items()}
-            seen.append({g: torch.cat([p.detach().flatten() for p in x.parameters()]) for g, x in policies.items()})
-
-    experiment.callbacks.append(Watch())
-    experiment.run()
-    assert list(callback.models) == ["adversary", "agent"]
-    assert [callback.models[group].n_agents for group in callback.models] == [3, 1]
-    assert [callback.models[group].controlled for group in callback.models] == [True, False]
-    moved = {group: [not torch.equal(a[group], b[group]) for a, b in pairwise(seen)] for group in seen[0]}
-    assert moved == {"adversary": [True, True, True], "agent": [True, True, False]}
-    opened = dico.load(experiment.folder_name)
-    assert opened.metric("reward", "agent").shape == (1, 4)  # frozen, and still told of
-    assert opened.metric("reward", "agent").isfinite().all()
-    assert opened.config["freeze"] == [f"agent={2 * FRAMES}"]
-    assert opened.config["controlled"] == ["adversary"]
-
-
-def test_next_to_a_group_without_dico(tmp_path):
-    mlp = MlpConfig(num_cells=[8], activation_class=torch.nn.Tanh, layer_class=torch.nn.Linear)
-    model = EnsembleModelConfig({"adversary": DicoConfig(desired_snd=0.2, num_cells=[8]), "agent": mlp})
-    task = VmasTask.SIMPLE_TAG.get_from_yaml()  # as BenchMARL has it, where the original's run fails
-    task.config |= {"num_adversaries": 2, "max_steps": 10}
-    opened = dico.load(run(tmp_path, model=model, task=task, max_n_iters=2).folder_name)
-    assert [group["name"] for group in opened.groups] == ["adversary"]
-    assert opened.config["task"] == "vmas:simple_tag"
-    assert opened.members[0].constraint == "0.2"
-    assert len(opened.rows()) == 2
-
-
-@pytest.mark.parametrize("algorithm", ["ippo", "iddpg"])
-def test_a_restored_run_continues(tmp_path, algorithm):
-    model = DicoConfig(desired_snd=0.3, num_cells=[8], tau=0.1)
-    task = DicoTask.TAG.get_task({"max_steps": 10})
-    first = run(
-        tmp_path, algorithm, task=task, model=model, callback=DicoCallback(freeze={"agent": FRAMES}), max_n_iters=3,
-        checkpoint_interval=FRAMES,
-    )  # fmt: skip
-    file = first.folder_name / "checkpoints" / f"checkpoint_{2 * FRAMES}.pt"
-    saved = torch.load(file, weights_only=True)["dico"]
-
-    again = make(
-        None, algorithm, task=task, model=model, max_n_iters=5, restore_file=str(file), save_folder=str(tmp_path)
-    )  # and no word of the freeze
-    callback = again.callbacks[0]
-    assert again.folder_name == first.folder_name
-    assert callback.freeze == {"agent": FRAMES}
-    for group, each in callback.models.items():
-        assert torch.equal(each.policy.snd_hat, saved["policies"][group]["snd_hat"])
-        assert each.policy.has_estimate
-        loaded, kept = callback.action_steps[group].adam.state_dict(), saved["action_steps"][group]
-        assert kept["state"]
-        for key, value in kept["state"].items():
-            torch.testing.assert_close(loaded["state"][key], value)
-        for name, optimizer in again.optimizers[group].items():
-            assert optimizer.state_dict()["state"].keys() == saved["optimizers"][group][name]["state"].keys()
-    rows = dico.load(first.folder_name).rows()
-    assert rows[-1]["iteration"] == 3  # nothing is taken back before it goes on
-
-    again.run()
-    assert again.total_frames == 5 * FRAMES
-    green = dict(callback.models["agent"].policy.state_dict())
-    torch.testing.assert_close(green, saved["policies"]["agent"])  # still frozen
-    rows = dico.load(first.folder_name).rows()
-    assert [row["iteration"] for row in rows if row["group"] == "adversary"] == [1, 2, 3, 4, 5]
-    for name in ("adversary", "agent"):
-        assert dico.load(first.folder_name).metric("frames", name)[0].tolist() == [k * FRAMES for k in range(1, 6)]
-
-
-def test_benchmarls_own_reload_knows_our_classes(tmp_path):
-    first = run(tmp_path, callback=DicoCallback(freeze={"agents": 10**6}), max_n_iters=2, checkpoint_interval=FRAMES)
-    file = first.folder_name / "checkpoints" / f"checkpoint_{FRAMES}.pt"
-    again = Experiment.reload_from_file(str(file), experiment_patch={"max_n_iters": 3})
-    assert again.callbacks[0].freeze == {"agents": 10**6}
-    again.run()
-    assert [row["iteration"] for row in dico.load(first.folder_name).rows()] == [1, 2, 3]
-
-
-def test_restoring_with_another_desired_diversity_is_refused(tmp_path):
-    first = run(tmp_path, max_n_iters=1, checkpoint_at_end=True)
-    (file,) = first.folder_name.glob("checkpoints/*.pt")
-    for model, message in (
-        (DicoConfig(desired_snd=0.5, num_cells=[8]), r"model\.desired_snd=0\.3, got 0\.5: restore it with the same"),
-        (DicoConfig(desired_snd="0.30", num_cells=[8], tau=0.5), r"model\.tau=0\.01, got 0\.5"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            make(tmp_path, model=model, restore_file=str(file))
-    assert dico.load(first.folder_name).members[0].constraint == "0.3"
-
-
-def test_a_checkpoint_without_dico_says_so(tmp_path):
-    experiment = make(tmp_path)
-    state = experiment.state_dict()
-    del state["dico"]
-    with pytest.warns(UserWarning, match="without DicoCallback"):
-        experiment.load_state_dict(state)

@@ -1,4 +1,4 @@
-"""The command line: BenchMARL's syntax, the paper's experiments by name, multirun, and what is refused."""
+"""The command line: BenchMARL's syntax, the paper's experiments by name, and multirun."""
 
 import os
 import re
@@ -11,12 +11,13 @@ from pathlib import Path
 import pytest
 import yaml
 from benchmarl.hydra_config import load_experiment_config_from_hydra
-from hydra import compose, initialize_config_module
+from commands import SMALL, command, composed
 from hydra.core.hydra_config import HydraConfig
 
 import dico
 from dico.adapters.benchmarl import DicoConfig
-from dico.adapters.benchmarl.main import check_keys, main
+from dico.adapters.benchmarl.configuration import check_keys
+from dico.adapters.benchmarl.main import main
 from dico.adapters.benchmarl.tasks import TASKS
 from dico.experiments import preset
 
@@ -25,28 +26,6 @@ pytestmark = pytest.mark.unchecked
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "benchmarl_experiment.py"
 GUIDE = (ROOT / "docs" / "benchmarl.md").read_text()
-SMALL = (
-    "experiment.on_policy_collected_frames_per_batch=40", "experiment.on_policy_n_envs_per_worker=4",
-    "experiment.on_policy_minibatch_size=20", "experiment.on_policy_n_minibatch_iters=1", "experiment.max_n_frames=80",
-    "experiment.evaluation=False", "experiment.loggers=[]", "model.num_cells=[8]", "critic_model.num_cells=[8]",
-    "task.max_steps=10",
-)  # fmt: skip
-
-
-def composed(*overrides, name="config"):
-    with initialize_config_module("dico.adapters.benchmarl.conf", version_base=None):
-        return compose(name, overrides=list(overrides), return_hydra_config=True)
-
-
-def command(monkeypatch, folder, *words):
-    """The command in this process: its exit status."""
-    monkeypatch.chdir(folder)
-    monkeypatch.setattr(sys, "argv", ["dico.adapters.benchmarl", *words])
-    try:
-        main()
-    except SystemExit as stop:
-        return stop.code
-    return 0
 
 
 def test_one_word_on_benchmarls_own_task(monkeypatch, tmp_path, capsys):
@@ -135,32 +114,6 @@ def test_the_defaults_need_neither_a_display_nor_an_account():
     cfg = composed("algorithm=ippo", "task=vmas/balance").experiment
     assert not cfg.render
     assert cfg.loggers == ["csv"]
-
-
-IPPO = ("algorithm=ippo", "task=dico/navigation")
-BAD = {
-    (*IPPO, "+task.n_agnts=3"): "got 'n_agnts'; did you mean 'n_agents'?",
-    ("algorithm=ippo", "task=vmas/navigation", "+task.n_agnts=3"): "got 'n_agnts'; did you mean 'n_agents'?",
-    (*IPPO, "+model.desird_snd=1"): "setting of model must be one of",
-    (*IPPO, "+critic_model.numcells=[8]"): "got 'numcells'; did you mean 'num_cells'?",
-    (*IPPO, "+experiment.max_n_frame=1"): "did you mean 'max_n_frames'?",
-    (*IPPO, "+algorithm.clip_epsilo=1"): "did you mean 'clip_epsilon'?",
-    (*IPPO, "+desired_snd=1"): "got 'desired_snd'",
-    (*IPPO, "model.desired_snd=about"): "desired_snd must be a diversity such as",
-    (*IPPO, "model.metric=sdn"): "did you mean 'snd'?",
-    (*IPPO, "task.n_agents=0"): "n_agents must be a positive integer, got 0",
-    (*IPPO, *SMALL, "model.groups=[agent]"): "did you mean 'agents'?",
-    (*IPPO, *SMALL, "+freeze.agnts=9"): "group in freeze must be one of 'agents', got 'agnts'",
-}
-
-
-@pytest.mark.parametrize("words", BAD, ids=lambda words: words[-1])
-def test_bad_input_is_refused_in_one_line_and_leaves_nothing_behind(monkeypatch, tmp_path, capsys, words):
-    assert command(monkeypatch, tmp_path, *words) == 2
-    error = capsys.readouterr().err
-    assert BAD[words] in error
-    assert "Traceback" not in error
-    assert not list(tmp_path.glob("**/config.pkl"))
 
 
 @pytest.mark.parametrize(

@@ -108,14 +108,23 @@ BAD = {
     "metric must be one of": {"metric": "sand"},
     "initial must be one of": {"initial": "first"},
     "action_loss must be one of 'separate', 'off'": {"action_loss": "merged"},
-    r"tau must be in \[0, 1\]": {"tau": 2.0},
+    r"tau must be a number in \[0, 1\], got 2\.0": {"tau": 2.0},
+    r"tau must be a number in \[0, 1\], got True": {"tau": True},
+    r"tau must be a number in \[0, 1\], got \[0\.1\]": {"tau": [0.1]},
+    "squash_shared must be True or False, got 'no'": {"squash_shared": "no"},
+    "groups must be a list of names, such as .* got 3": {"groups": 3},
+    r"groups must be a list of names, such as .* got \[1\]": {"groups": [1]},
     "num_cells must be a positive integer": {"num_cells": [0]},
     "groups must be a list of names": {"groups": "agents"},
-    "action_loss_lr must be a finite number": {"action_loss_lr": math.inf},
+    "action_loss_lr must be a number from 0 up, got inf": {"action_loss_lr": math.inf},
+    "action_loss_lr must be a number from 0 up, got 'abc'": {"action_loss_lr": "abc"},
+    "scale_mapping must be softplus, .* got 'biased_softplus_1..2'": {"scale_mapping": "biased_softplus_1..2"},
+    "scale_mapping must have a bias above its least value": {"scale_mapping": "biased_softplus_0.005"},
     "scale_mapping must be softplus": {"scale_mapping": "expln"},
 }
 
 
+@pytest.mark.unchecked
 @pytest.mark.parametrize("message", BAD)
 def test_bad_settings_are_refused_at_once(message):
     with pytest.raises(ValueError, match=message):

@@ -4,13 +4,15 @@ import json
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 import torch
-from small_experiments import FRAMES, make, run
+from benchmarl.experiment import Experiment
+from small_experiments import ALGORITHMS, FRAMES, make, run, settings
 
 import dico
-from dico.adapters.benchmarl import DicoConfig
+from dico.adapters.benchmarl import DicoCallback, DicoConfig, DicoTask
 from dico.adapters.benchmarl.record import FORMAT
 from dico.benchmarl_runs import FORMAT as READ_FORMAT
 from dico.runs import RunError
@@ -81,7 +83,11 @@ def test_nothing_is_unpickled(copied):
         file.write_bytes(b"cos\nsystem\n(S'false'\ntR.")
     for file in copied.glob("*/checkpoints/*.pt"):
         torch.save({"dico": {"policies": {"agents": Evil()}}}, file)
-    with pytest.raises(Exception, match="Weights only load failed"):
+    with pytest.raises(RunError, match="holds more than tensors and plain values, and is not opened"):
+        dico.load(copied).policies()
+    for file in copied.glob("*/checkpoints/*.pt"):
+        torch.save({"state": {}}, file)
+    with pytest.raises(RunError, match="holds no DiCo policies: it was written without DicoCallback"):
         dico.load(copied).policies()
 
 
@@ -106,9 +112,34 @@ def test_experiments_that_do_not_belong_together(copied):
         dico.load(copied)
 
 
+def test_critics_and_algorithms_must_be_alike_too(copied):
+    """Settings that ``dico train`` has no name for."""
+    algorithm, critic = ALGORITHMS["ippo"].get_from_yaml(), DicoConfig(num_cells=[9])
+    model = DicoConfig(desired_snd=0.5, num_cells=[8])
+    for changed, name in (
+        ({"critic_model_config": critic}, r"critic_model\.num_cells"),
+        ({"algorithm_config": replace(algorithm, use_tanh_normal=False)}, r"algorithm\.use_tanh_normal"),
+        ({"algorithm_config": replace(algorithm, share_param_critic=False)}, r"algorithm\.share_param_critic"),
+    ):
+        config = settings(copied, max_n_iters=2, evaluation=False, checkpoint_interval=FRAMES)
+        task = DicoTask.NAVIGATION.get_task({"max_steps": 10})
+        parts = {"algorithm_config": algorithm, "seed": 0, "config": config, "callbacks": [DicoCallback()]}
+        other = Experiment(task, model_config=model, **(parts | changed)).folder_name
+        with pytest.raises(RunError, match=f"holds experiments with different {name}: open one"):
+            dico.load(copied)
+        shutil.rmtree(other)
+
+
+def test_experiments_further_below_are_told_of(copied):
+    shutil.copytree(dico.load(copied).experiments[0], copied / "a" / "b")
+    with pytest.warns(UserWarning, match="holds 1 more further below, left out"):
+        assert len(dico.load(copied).members) == 4
+
+
 def test_a_torn_checkpoint_and_a_torn_line_are_left_out(copied):
     folder = dico.load(copied).experiments[0]
     newest = folder / "checkpoints" / f"checkpoint_{2 * FRAMES}.pt"
+    shutil.copy(newest, newest.with_name("checkpoint_best.pt"))  # a user's, which is none of BenchMARL's
     newest.write_bytes(newest.read_bytes()[:-100])
     with (folder / "metrics.jsonl").open("a") as file:
         file.write('{"member": 0, "iter')
@@ -120,8 +151,11 @@ def test_a_torn_checkpoint_and_a_torn_line_are_left_out(copied):
 
 
 def test_what_cannot_be_opened_says_why(copied, tmp_path):
-    with pytest.raises(RunError, match=r"is no run folder: it has no config\.json"):
+    with pytest.raises(RunError, match="nowhere does not exist"):
         dico.load(tmp_path / "nowhere")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(RunError, match=r"is no run folder: it has no config\.json"):
+        dico.load(tmp_path / "empty")
     folder = dico.load(copied).experiments[0]
     shutil.rmtree(folder / "checkpoints")
     with pytest.raises(RunError, match=r"no checkpoint in .*: train with experiment\.checkpoint_at_end=True"):
@@ -132,6 +166,9 @@ def test_what_cannot_be_opened_says_why(copied, tmp_path):
     saved = json.loads(described.read_text())
     described.write_text(json.dumps(saved | {"format": FORMAT + 1}))
     with pytest.raises(RunError, match=r"written by a newer dico .*: upgrade dico"):
+        dico.load(folder)
+    described.write_text(json.dumps(saved | {"config": {"task": "navigation"}}))
+    with pytest.raises(RunError, match=r"does not tell task_options, algorithm, .*metric"):
         dico.load(folder)
     described.write_text("{")
     with pytest.raises(RunError, match="cannot be read"):

@@ -66,11 +66,32 @@ def test_an_unknown_setting_is_an_error_whenever_it_comes(tmp_path):
     task.config["n_agnts"] = 3  # as BenchMARL's users do
     with pytest.raises(ValueError, match="setting of task dico/tag must be one of 'max_steps', 'n_agents', got"):
         task.get_env_fun(2, continuous_actions=True, seed=0, device="cpu")
-    with pytest.raises(ValueError, match="n_agents must be a positive integer, got 0"):
+    with pytest.raises(ValueError, match="n_agents must be a whole number from 1 up, got 0"):
         DicoTask.NAVIGATION.get_task({"n_agents": 0})
     file = tmp_path / "task.yaml"
     file.write_text("n_agents: 5\n")
     assert DicoTask.TAG.get_from_yaml(str(file)).config == {"max_steps": 100, "n_agents": 5}
+
+
+OUT_OF_RANGE = [
+    ("tag", {"n_agents": 1}, "n_agents must be a whole number from 2 up, got 1"),
+    ("sampling", {"covariance": -1}, "covariance must be a number from 0.001 up, got -1"),
+    ("reverse_transport", {"package_mass": 0}, r"package_mass must be a number in \[0.001, 1e\+06\], got 0"),
+    ("reverse_transport", {"package_width": 0.1}, r"package_width must be a number in \[0.12, 10\]"),
+    ("reverse_transport", {"package_length": 11}, r"package_length must be a number in \[0.12, 10\]"),
+    ("dispersion", {"food_radius": -1}, r"food_radius must be a number in \[0.001, 1\], got -1"),
+    ("dispersion", {"share_reward": "no"}, "share_reward must be True or False, got 'no'"),
+    ("navigation", {"final_reward": "x"}, "final_reward must be a number in"),
+    ("same_goal", {"n_agents": 1.5}, "n_agents must be a whole number from 1 up, got 1.5"),
+]
+
+
+@pytest.mark.unchecked
+@pytest.mark.parametrize(("name", "options", "message"), OUT_OF_RANGE, ids=str)
+def test_values_are_refused_as_by_our_own_tasks(name, options, message):
+    for make in (DicoTask[name.upper()].get_task, lambda given: tasks.make(name.replace("_", "-"), **given)):
+        with pytest.raises(ValueError, match=message):
+            make(options)
 
 
 def test_nothing_is_rendered_by_pyglet():

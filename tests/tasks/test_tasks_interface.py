@@ -13,9 +13,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from dico import parse_constraint
+from dico._checks import check_number, check_switch
 from dico.random import Random
 from dico.tasks import TASKS, MappedTask, make, map_state, where_done
-from dico.tasks.base import check_number, check_switch
 
 names = pytest.mark.parametrize("name", TASKS)
 MAPPED = ["navigation", "same-goal", "sampling"]

@@ -23,7 +23,8 @@ class DiCoModule(TensorDictModuleBase):
 
     ``refresh="grad"`` renews and keeps the diversity estimate in every training pass (:func:`trains`): in the actor's
     loss, and not in collectors, under ``torch.no_grad()`` or in targets at the next observations, where the kept
-    estimate is used. ``refresh="never"`` leaves the estimate to you: ``policy.commit_(policy.estimate(obs))``.
+    estimate is used. A rollout of your own with gradients enabled looks like training: put it under
+    ``torch.no_grad()``. ``refresh="never"`` leaves the estimate to you: ``policy.commit_(policy.estimate(obs))``.
 
     >>> from tensordict import TensorDict
     >>> from torchrl.modules import ProbabilisticActor, TanhNormal

@@ -1,6 +1,5 @@
 """What a task is: settings, and pure functions of tensors that reset, step, observe and draw it."""
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields
@@ -146,21 +145,6 @@ def check_shape(name: str, tensor: Tensor, shape: tuple[int, ...]) -> None:
     """A tensor of another shape might still broadcast, and mean something else."""
     if tensor.shape != shape:
         raise ValueError(f"{name} must have shape {tuple(shape)}, got {tuple(tensor.shape)}")
-
-
-def check_number(name: str, value: Any, low: float, high: float = math.inf, *, whole: bool = False) -> None:
-    """``value`` must be a finite number of ``[low, high]``, and a whole one if so asked."""
-    kind = "a whole number" if whole else "a number"
-    allowed = f"{kind} from {low:g} up" if high == math.inf else f"{kind} in [{low:g}, {high:g}]"
-    number = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
-    if not number or not low <= value <= high or math.isinf(value):
-        raise ValueError(f"{name} must be {allowed}, got {value!r}")
-
-
-def check_switch(name: str, value: object) -> None:
-    """``value`` must be True or False."""
-    if not isinstance(value, bool):
-        raise ValueError(f"{name} must be True or False, got {value!r}")
 
 
 def _map(function: Callable[..., Tensor], *values: Any) -> Any:

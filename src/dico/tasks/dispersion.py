@@ -7,8 +7,9 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from dico._checks import check_number, check_switch
 from dico.random import Random
-from dico.tasks.base import Group, Task, check_number, check_switch, clamped
+from dico.tasks.base import Group, Task, clamped
 from dico.tasks.physics import move
 from dico.tasks.scene import GREEN, Scene, bounds, discs, square
 

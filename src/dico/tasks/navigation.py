@@ -8,8 +8,9 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from dico._checks import check_number
 from dico.random import Random
-from dico.tasks.base import Group, MappedTask, check_number, clamped
+from dico.tasks.base import Group, MappedTask, clamped
 from dico.tasks.physics import move
 from dico.tasks.scene import GREY, Line, Scene, discs, square
 

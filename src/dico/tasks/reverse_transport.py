@@ -7,8 +7,9 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from dico._checks import check_number
 from dico.random import Random
-from dico.tasks.base import Group, Task, check_number, clamped
+from dico.tasks.base import Group, Task, clamped
 from dico.tasks.physics import (
     WALL,
     move,

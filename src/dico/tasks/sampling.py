@@ -7,8 +7,9 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from dico._checks import check_number
 from dico.random import Random
-from dico.tasks.base import Group, MappedTask, check_number, clamped
+from dico.tasks.base import Group, MappedTask, clamped
 from dico.tasks.physics import move
 from dico.tasks.scene import Scene, bounds, discs, square
 

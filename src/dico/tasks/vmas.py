@@ -14,9 +14,9 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from dico._checks import check_choice
+from dico._checks import check_choice, check_number
 from dico.random import Random
-from dico.tasks.base import Group, Task, check_number, check_shape
+from dico.tasks.base import Group, Task, check_shape
 from dico.tasks.scene import Box, Circle, Line, Scene
 
 PROBES = (3, 5)

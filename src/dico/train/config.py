@@ -7,13 +7,12 @@ from typing import Any, Literal
 
 from tyro.conf import Positional
 
-from dico._checks import check_choice, check_positive, pairs
+from dico._checks import check_choice, check_number, check_positive, pairs
 from dico.constraints import FORMS, parse_constraint
 from dico.kinds import KINDS
 from dico.metrics import METRICS
 from dico.policy import GRADIENTS, INITIALS
 from dico.tasks import TASKS
-from dico.tasks.base import check_number
 
 ALGORITHMS = ("ippo", "mappo", "iddpg", "maddpg", "isac", "masac")
 ON_POLICY = ("ippo", "mappo")

@@ -9,6 +9,7 @@ from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor, nn
 from torch.func import functional_call
 
+from dico._spaced import MAX_DISTANCES, stride
 from dico.constraints import Constraint
 from dico.losses import action_space_loss
 from dico.metrics import METRICS, behavioural_distances, snd
@@ -18,13 +19,6 @@ from dico.train.config import Config
 from dico.train.critics import CentralCritic, LocalCritic, initialise_
 from dico.train.optimiser import PopulationAdam, clip_per_member_
 from dico.train.staging import Stage
-
-MEASURED_FRAMES = 4096
-"""SND, overflow and the like are measured on up to so many frames of each batch, evenly spaced."""
-MEASURED_ROWS = 16_384
-"""And on up to so many observations, of which a frame has one for each agent."""
-MAX_DISTANCES = 16
-"""Up to so many agents, the distance of every pair is kept too."""
 
 
 @dataclass(frozen=True)
@@ -176,16 +170,11 @@ class Learner(ABC):
             named |= {f"adam.{kind}.{name}": value for name, value in optimiser.tensors().items()}
         return named
 
-    @property
-    def measured_frames(self) -> int:
-        """How many frames of a batch diversity is measured on, at most."""
-        return max(1, min(MEASURED_FRAMES, MEASURED_ROWS // self.team.n_agents))
-
     @torch.no_grad()
     def measure(self, batch: Batch) -> dict[str, Float[Tensor, "members *pairs"]]:
         """What the run folder says of each member after a batch; ``distances`` is the one with several numbers."""
         obs = batch.obs.flatten(1, 2)
-        obs = obs[:, :: -(-obs.shape[1] // self.measured_frames)]
+        obs = obs[:, :: stride(obs.shape[1], self.team.n_agents)]
         params, everyone = self.policy(obs), self.policy.everyone(obs)
         controlled = self.config.metric
         return {

@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 import torch
 from torch import Tensor
 
+from dico._spaced import measured_frames
 from dico.train.config import Config
 from dico.train.learner import Learner
 from dico.train.offpolicy import OffPolicyLearner
@@ -93,7 +94,7 @@ def _working(learner: Learner) -> int:
     own = n if estimated < frames else 0
     critics = 1 if config.on_policy else 3  # the target's and the actor's view of it too
     updating = COPIES * (frames * (n + own + critics * n) + estimated * n * n)
-    measuring = 3 * learner.measured_frames * (n + n * n)  # without a backward pass
+    measuring = 3 * measured_frames(n) * (n + n * n)  # without a backward pass
     return 4 * max(config.hidden, default=1) * len(config.hidden) * max(updating, measuring)
 
 

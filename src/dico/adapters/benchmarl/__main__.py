@@ -1,6 +1,6 @@
 """``python -m dico.adapters.benchmarl``."""
 
-from dico.adapters.benchmarl.main import main
+from dico.adapters.benchmarl.command import command
 
 if __name__ == "__main__":
-    main()
+    command()

@@ -2,19 +2,24 @@
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import torch
-from benchmarl.experiment import Callback, Experiment, ExperimentConfig
+from benchmarl.experiment import Callback, Experiment
 from tensordict import TensorDict, TensorDictBase
 from torch import Tensor
 
-from dico._checks import check_choice
-from dico.adapters.benchmarl.measures import diversity, spaced, state
-from dico.adapters.benchmarl.model import Dico, DicoConfig
+from dico.adapters.benchmarl.action_loss import ActionSpaceStep
+from dico.adapters.benchmarl.checks import check_experiment, check_freeze
+from dico.adapters.benchmarl.measures import diversity, seen, state
+from dico.adapters.benchmarl.model import Dico
 from dico.adapters.benchmarl.record import Record
-from dico.losses import action_space_loss
+from dico.adapters.benchmarl.restore import as_tensor, check_saved, put_back, read_checkpoint, take_up_json
+from dico.adapters.benchmarl.terms import Settings
+
+OF_AN_EXPERIMENT = ("experiment", "models", "action_steps", "record", "batch")
+"""What a callback has only while it serves an experiment."""
 
 
 class DicoCallback(Callback):
@@ -36,13 +41,19 @@ class DicoCallback(Callback):
 
     def __init__(self, freeze: Mapping[str, int] | None = None):
         super().__init__()
-        self.freeze = dict(freeze or {})
+        self.freeze = check_freeze({} if freeze is None else freeze)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What BenchMARL pickles into ``config.pkl``: nothing of an experiment that this callback served before."""
+        return {name: value for name, value in vars(self).items() if name not in OF_AN_EXPERIMENT}
 
     def on_setup(self) -> None:
         """Find the policies, check what BenchMARL does not, and describe the run in its folder."""
         experiment = self.experiment
         self.models = find_models(experiment)
-        self._check()
+        if experiment.config.restore_file is not None:
+            self._check_restorable(experiment.config.restore_file)
+        check_experiment(experiment, self.models, self.freeze)
         self.action_steps = {
             group: ActionSpaceStep(model, experiment.config)
             for group, model in self.models.items()
@@ -61,10 +72,9 @@ class DicoCallback(Callback):
             if before >= frames:
                 experiment.train_group_map.pop(group, None)
         self.record.begin(batch)
-        self.batch = {group: self._seen(group, batch) for group in self.models}
-        for group in self.models:
-            if group not in experiment.train_group_map:
-                self._measure(group)
+        self.batch = {group: seen(model, batch) for group, model in self.models.items()}
+        if not experiment.train_group_map:
+            self._measure()
 
     def on_train_step(self, batch: TensorDictBase, group: str) -> TensorDictBase | None:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Step the action-space loss on the same minibatch."""
@@ -74,16 +84,16 @@ class DicoCallback(Callback):
         return TensorDict({"loss_action_space": self.action_steps[group](obs)})
 
     def on_train_end(self, training_td: TensorDictBase, group: str) -> None:  # noqa: ARG002
-        """Measure the newest batch with the policies as they are now."""
-        if group in self.models:
-            self._measure(group)
+        """Once the last group has learned, measure the newest batch with the policies as they are now."""
+        if group == list(self.experiment.train_group_map)[-1]:
+            self._measure()
 
     def on_evaluation_end(self, rollouts: list[TensorDictBase]) -> None:
         """Diversity of each episode, beside its return."""
         experiment, logger = self.experiment, self.experiment.logger
         to_json: dict[str, Tensor] = {}
         for group, model in self.models.items():
-            episodes = [diversity(model, self._seen(group, rollout)) for rollout in rollouts]
+            episodes = [diversity(model, model.policy.everyone(seen(model, rollout))) for rollout in rollouts]
             for name in episodes[0]:
                 to_json[f"{group}_{name}"] = torch.tensor([episode[name] for episode in episodes])
                 mean = to_json[f"{group}_{name}"].mean().item()
@@ -103,7 +113,8 @@ class DicoCallback(Callback):
                 for group, named in self.experiment.optimizers.items()
             },
             "freeze": self.freeze,
-            "settings": {group: _plain(model.settings) for group, model in self.models.items()},
+            "terms": Settings.of(self.experiment).terms(),
+            "config": as_tensor(Path(self.experiment.folder_name) / "config.pkl"),
         }
 
     def on_load_state_dict(self, state_dict: dict[str, Any]) -> None:
@@ -112,82 +123,49 @@ class DicoCallback(Callback):
         if saved is None:
             warnings.warn("this checkpoint was written without DicoCallback: all optimisers start anew", stacklevel=2)
             return
-        for group, settings in saved["settings"].items():
-            self._check_same(group, settings)
+        check_saved(saved, Settings.of(self.experiment).terms(), self.freeze)
         for group, adam in saved["action_steps"].items():
             if group in self.action_steps:
                 self.action_steps[group].adam.load_state_dict(adam)
         for group, named in saved["optimizers"].items():
             for name, optimizer in named.items():
                 self.experiment.optimizers[group][name].load_state_dict(optimizer)
-        self.freeze = saved["freeze"] | self.freeze
+        self.freeze = saved["freeze"]
         self.record.describe(self.freeze)
+        if self.experiment.logger.json_writer is not None:
+            take_up_json(self.experiment.logger.json_writer)
 
     def final_reward(self) -> float:
         """Mean reward per step over the last tenth of the iterations; of the controlled group."""
         return self.record.final_reward()
 
-    def _seen(self, group: str, batch: TensorDictBase) -> Tensor:
-        model = self.models[group]
-        return spaced(model.observations(batch)).to(model.policy.snd_hat.device)
-
-    def _measure(self, group: str) -> None:
-        model, obs = self.models[group], self.batch.pop(group)
-        measured, controls = diversity(model, obs), state(model, obs)
-        row = self.record.write(group, {name: measured[name] for name in ("snd", model.settings.metric)} | controls)
-        logged = {"reward": row["reward"], **measured, **controls}
-        self.experiment.logger.log(
-            {f"train/{group}/{name}": value for name, value in logged.items() if isinstance(value, float)},
-            step=self.experiment.n_iters_performed,
-        )
-
-    def _check(self) -> None:
-        experiment = self.experiment
-        for group in self.freeze:
-            check_choice("group in freeze", group, experiment.group_map)
+    @torch.no_grad()
+    def _measure(self) -> None:
+        experiment, seconds = self.experiment, self.record.seconds()
         for group, model in self.models.items():
-            for name in model.settings.groups or ():
-                check_choice("group in model.groups", name, experiment.group_map)
-            used = getattr(_algorithm(experiment, group), "scale_mapping", model.settings.scale_mapping)
-            if used != model.settings.scale_mapping:
-                raise ValueError(
-                    f"model.scale_mapping must be the algorithm's, {used!r}, got {model.settings.scale_mapping!r}"
-                )
-        if self.models and experiment.config.collect_with_grad:
-            raise ValueError(
-                "experiment.collect_with_grad must be False with model=dico: collecting would renew the estimate"
+            obs = self.batch.pop(group)
+            everyone = model.policy.everyone(obs)
+            measured, controls = diversity(model, everyone), state(model, obs, everyone)
+            kept = {name: measured[name] for name in ("snd", model.settings.metric)} | controls
+            row = self.record.write(group, kept | {"seconds": seconds})
+            logged = {"reward": row["reward"], **measured, **controls}
+            experiment.logger.log(
+                {f"train/{group}/{name}": value for name, value in logged.items() if isinstance(value, float)},
+                step=experiment.n_iters_performed,
             )
+        self.record.resume_clock()
 
-    def _check_same(self, group: str, saved: Mapping[str, Any]) -> None:
-        """A checkpoint brings its constraint along, so that another one would go unheard."""
-        if group not in self.models:
+    def _check_restorable(self, file: str) -> None:
+        """Refuse what does not fit, and give the old run its ``config.pkl`` back, over which BenchMARL has written."""
+        folder, saved = Path(self.experiment.folder_name), read_checkpoint(file).get("dico")
+        if saved is None:
             return
-        for name, value in _plain(self.models[group].settings).items():
-            if value != saved[name]:
-                raise ValueError(
-                    f"the checkpoint was trained with model.{name}={saved[name]}, got {value}: restore it with the "
-                    "same settings, or start a new experiment"
-                )
-
-
-class ActionSpaceStep:
-    """The original's way: after each training step, one of its own on the same frames, which leaves the estimate."""
-
-    def __init__(self, model: Dico, config: ExperimentConfig):
-        self.model, self.config = model, config
-        self.adam = torch.optim.Adam(model.policy.parameters(), lr=model.settings.action_loss_lr, eps=config.adam_eps)
-
-    def __call__(self, obs: Tensor) -> Tensor:
-        """Step once, and give the loss before."""
-        loss = action_space_loss(self.model.means(obs), *self.model.box).square().mean()
-        (self.model.settings.action_loss_weight * loss).backward()
-        parameters = self.adam.param_groups[0]["params"]
-        if self.config.clip_grad_val is not None:
-            clip = torch.nn.utils.clip_grad_norm_ if self.config.clip_grad_norm else torch.nn.utils.clip_grad_value_
-            clip(parameters, self.config.clip_grad_val)
-        self.adam.step()
-        self.adam.zero_grad()
-        return loss.detach()
+        try:
+            check_saved(saved, Settings.of(self.experiment).terms(), self.freeze)
+        except ValueError:
+            if Path(file).resolve().parent.parent == folder.resolve():
+                put_back(folder / "config.pkl", saved["config"])
+            raise
 
 
 def find_models(experiment: Experiment) -> dict[str, Dico]:
@@ -199,15 +177,3 @@ def find_models(experiment: Experiment) -> dict[str, Dico]:
         if isinstance(module, Dico)
     }
     return dict(sorted(found.items(), key=lambda item: not item[1].controlled))
-
-
-def _plain(settings: DicoConfig) -> dict[str, Any]:
-    """Settings as a checkpoint holds them, equal where they mean the same."""
-    listed = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(settings).items()}
-    return listed | {"desired_snd": settings.constraint.texts()[0]}
-
-
-def _algorithm(experiment: Experiment, group: str) -> Any:
-    """The configuration of a group's algorithm, which BenchMARL may mix."""
-    each = getattr(experiment.algorithm_config, "algorithm_configs_map", {})
-    return each.get(group, experiment.algorithm_config)

@@ -3,27 +3,30 @@
 from typing import Any
 
 import torch
+from jaxtyping import Float
+from tensordict import TensorDictBase
 from torch import Tensor
 
+from dico._spaced import MAX_DISTANCES, stride
 from dico.adapters.benchmarl.model import Dico
 from dico.losses import action_space_loss
 from dico.metrics import behavioural_distances, snd
 
-MEASURED_FRAMES = 4096
-"""Diversity is measured on up to so many frames of each batch, evenly spaced."""
-MAX_DISTANCES = 16
-"""Distances of each two agents are kept for teams of up to so many."""
+
+def seen(model: Dico, batch: TensorDictBase) -> Float[Tensor, "frames n o"]:
+    """What a group saw in some frames of a batch, evenly spaced: as many as the population trainer measures."""
+    frames = model.observations(batch).flatten(0, -3)
+    return frames[:: stride(len(frames), model.n_agents)].to(model.policy.snd_hat.device)
 
 
 @torch.no_grad()
-def diversity(model: Dico, obs: Tensor) -> dict[str, float]:
-    """SND at some observations ``(*batch, n, o)`` and, where it is another, the metric under control.
+def diversity(model: Dico, everyone: Float[Tensor, "rows n d"]) -> dict[str, float]:
+    """SND of everyone's behaviour at some observations and, where it is another, the metric under control.
 
     For a controlled group also what was desired, which for bounds is the nearest value within them, and the tracking
     error: the relative distance from it, or the absolute one where no diversity is desired.
     """
     policy, name = model.policy, model.settings.metric
-    everyone = policy.everyone(obs)
     measured = policy.metric.fn(everyone)
     values = {"snd": snd(everyone), name: measured}
     if model.controlled:
@@ -35,7 +38,7 @@ def diversity(model: Dico, obs: Tensor) -> dict[str, float]:
 
 
 @torch.no_grad()
-def state(model: Dico, obs: Tensor) -> dict[str, Any]:
+def state(model: Dico, obs: Float[Tensor, "frames n o"], everyone: Float[Tensor, "rows n d"]) -> dict[str, Any]:
     """The estimate, the scale it gives, means outside the action box, and the distances of each two agents."""
     policy, n = model.policy, model.n_agents
     values: dict[str, Any] = {
@@ -45,15 +48,5 @@ def state(model: Dico, obs: Tensor) -> dict[str, Any]:
     }
     if 2 <= n <= MAX_DISTANCES:
         i, j = torch.triu_indices(n, n, 1, device=obs.device)
-        values["distances"] = behavioural_distances(policy.everyone(obs))[i, j].tolist()
+        values["distances"] = behavioural_distances(everyone)[i, j].tolist()
     return values
-
-
-def spaced(obs: Tensor) -> Tensor:
-    """Frames of a batch ``(*batch, n, o)``, evenly spaced.
-
-    >>> spaced(torch.zeros(60, 100, 2, 4)).shape
-    torch.Size([3000, 2, 4])
-    """
-    frames = obs.flatten(0, -3)
-    return frames[:: -(-len(frames) // MEASURED_FRAMES)]

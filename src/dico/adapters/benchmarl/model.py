@@ -11,7 +11,7 @@ from tensordict import TensorDictBase
 from torch import Tensor, nn
 from torchrl.data import Bounded
 
-from dico._checks import check_choice, check_positive, check_tau
+from dico._checks import check_choice, check_number, check_positive, check_switch
 from dico.adapters.benchmarl.scales import unscale
 from dico.adapters.torchrl import trains
 from dico.constraints import FORMS, Constraint, free, parse_constraint
@@ -68,16 +68,17 @@ class DicoConfig(ModelConfig):
         }
         for name, allowed in choices.items():
             check_choice(name, getattr(self, name), allowed)
-        check_tau(self.tau)
+        check_number("tau", self.tau, 0, 1)
+        check_switch("squash_shared", self.squash_shared)
         if isinstance(self.num_cells, str) or not isinstance(self.num_cells, Sequence):
             raise ValueError(f"num_cells must be a list of positive integers, got {self.num_cells!r}")
         for units in self.num_cells:
             check_positive("each of num_cells", units)
-        if isinstance(self.groups, str):
-            raise ValueError(f"groups must be a list of names, such as [{self.groups}], got {self.groups!r}")
+        listed = isinstance(self.groups, Sequence) and all(isinstance(name, str) for name in self.groups)
+        if self.groups is not None and (isinstance(self.groups, str) or not listed):
+            raise ValueError(f"groups must be a list of names, such as [agents], got {self.groups!r}")
         for name in ("action_loss_lr", "action_loss_weight"):
-            if not 0 <= getattr(self, name) < float("inf"):
-                raise ValueError(f"{name} must be a finite number, at least 0, got {getattr(self, name)!r}")
+            check_number(name, getattr(self, name), 0)
         unscale(torch.ones(()), self.scale_mapping)
 
     @property
@@ -110,7 +111,8 @@ class Dico(Model):
     """A :class:`~dico.policy.DiCo` policy for one group of agents, between BenchMARL's observations and logits.
 
     The estimate is renewed in training passes of the actor's loss, on their own observations and before the outputs are
-    scaled, and nowhere else (:func:`~dico.adapters.torchrl.trains`).
+    scaled, and nowhere else in BenchMARL (:func:`~dico.adapters.torchrl.trains`). A rollout of your own with gradients
+    enabled looks like training: put it under ``torch.no_grad()``.
     """
 
     policy: DiCo

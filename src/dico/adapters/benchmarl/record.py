@@ -18,8 +18,11 @@ from tensordict import TensorDictBase
 
 import dico
 from dico._files import has_diverged, plain, whole, write_json
+from dico.adapters.benchmarl.checks import algorithm_of
 from dico.adapters.benchmarl.model import Dico
+from dico.adapters.benchmarl.restore import forget_after
 from dico.adapters.benchmarl.tasks import DicoClass
+from dico.adapters.benchmarl.terms import Settings
 
 FORMAT = 1
 """Of ``dico.json``; a reader refuses a newer one."""
@@ -62,15 +65,17 @@ class Record:
             "member": 0, "constraint": self.constraint, "seed": experiment.seed,
             **({"group": group} if len(self.models) > 1 else {}),
             "iteration": experiment.n_iters_performed + 1, "frames": experiment.total_frames,
-            "reward": self.rewards[group], **measured, "seconds": time.perf_counter() - self.clock,
+            "reward": self.rewards[group], **measured,
         }  # fmt: skip
         if has_diverged(row):
             row["diverged"] = True
         with self._metrics.open("a") as file:
             file.write(json.dumps({name: plain(value) for name, value in row.items()}) + "\n")
-        if group == list(self.models)[-1]:
-            self.resume_clock()
         return row
+
+    def seconds(self) -> float:
+        """How long the iteration has taken."""
+        return time.perf_counter() - self.clock
 
     def resume_clock(self) -> None:
         """From now on, time counts for the next row."""
@@ -86,21 +91,31 @@ class Record:
         return self.folder / "metrics.jsonl"
 
     def _back_to(self, frames: int) -> None:
-        """Leave out rows that a restored experiment is about to write again."""
+        """Leave out what a restored experiment is about to write again."""
+        if self.experiment.config.restore_file is not None:
+            forget_after(self.experiment, frames)
         if not self._metrics.is_file():
             return
         kept = [line for line in self._metrics.read_text().splitlines(keepends=True) if _frames(line) <= frames]
         with whole(self._metrics) as scratch:
             scratch.write_text("".join(kept))
+        rows = [json.loads(line) for line in kept]
+        own = [row["reward"] for row in rows if row.get("group", self.first) == self.first]
+        self.history = [float("nan") if reward is None else reward for reward in own]
 
 
 def description(
     experiment: Experiment, models: Mapping[str, Dico], freeze: Mapping[str, int], constraint: str
 ) -> dict[str, Any]:
     """Everything that a reader needs to know of an experiment, and the settings under the names of ``dico train``."""
+    own = {
+        name: _own(model) | {"actions": _squashing(algorithm_of(experiment, name))} for name, model in models.items()
+    }
+    first = next(iter(own.values()))
     groups = [
         {"name": name, "n_agents": model.n_agents, "obs_dim": model.obs_dim,
-         "low": model.box[0].tolist(), "high": model.box[1].tolist(), "kind": model.kind}
+         "low": model.box[0].tolist(), "high": model.box[1].tolist(), "kind": model.kind,
+         **{key: value for key, value in own[name].items() if value != first[key]}}
         for name, model in models.items()
     ]  # fmt: skip
     return {
@@ -108,10 +123,11 @@ def description(
         "constraint": constraint,
         "seed": experiment.seed,
         "config": settings(experiment, models, freeze),
+        "terms": Settings.of(experiment).terms(),
         "groups": groups,
         "session": {
             "trainer": "benchmarl",
-            "actions": _squashing(experiment),
+            "actions": first["actions"],
             "command": _command(),
             "machine": {
                 "dico": dico.__version__, "benchmarl": benchmarl.__version__, "torchrl": version("torchrl"),
@@ -123,16 +139,25 @@ def description(
     }  # fmt: skip
 
 
+def _own(model: Dico) -> dict[str, Any]:
+    """Settings of a group's policies that another group may have otherwise."""
+    own = model.settings
+    return {
+        "constraint": own.constraint.texts()[0], "hidden": list(own.num_cells), "squash_shared": own.squash_shared,
+        "gradient": own.gradient, "metric": own.metric, "tau": own.tau,
+    }  # fmt: skip
+
+
 def settings(experiment: Experiment, models: Mapping[str, Dico], freeze: Mapping[str, int]) -> dict[str, Any]:
     """The experiment's settings under the names that the population trainer has for them."""
-    config, algorithm = experiment.config, experiment.algorithm_config
-    model = next(iter(models.values()))
+    group, model = next(iter(models.items()))
+    config, algorithm = experiment.config, algorithm_of(experiment, group)
     dico, on_policy = model.settings, experiment.on_policy
     task, options = _task(experiment)
     return {
         "task": task,
         "task_options": [f"{name}={json.dumps(value)}" for name, value in options.items()],
-        "algorithm": experiment.algorithm_name,
+        "algorithm": algorithm.associated_class().__name__.lower(),
         "frames": config.get_max_n_frames(on_policy),
         "envs": config.n_envs_per_worker(on_policy),
         "frames_per_batch": config.collected_frames_per_batch(on_policy),
@@ -178,9 +203,8 @@ def _task(experiment: Experiment) -> tuple[str, dict[str, Any]]:
     return f"{experiment.environment_name}:{name}", options
 
 
-def _squashing(experiment: Experiment) -> str:
+def _squashing(algorithm: Any) -> str:
     """What brings actions into their box: a tanh, or a clamp."""
-    algorithm = experiment.algorithm_config
     by_tanh = getattr(algorithm, "use_tanh_normal", getattr(algorithm, "use_tanh_mapping", True))
     return "tanh" if by_tanh else "clamp"
 

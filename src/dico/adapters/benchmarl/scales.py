@@ -26,13 +26,16 @@ def unscale(std: Float[Tensor, "*shape"], mapping: str) -> Float[Tensor, "*shape
         return std
     if mapping == "softplus":
         return _inverse_softplus(std)
-    found = re.fullmatch(r"biased_softplus(?:_([\d.]+)(?:_([\d.]+))?)?", mapping)
+    number = r"(\d+\.?\d*|\.\d+)"
+    found = re.fullmatch(rf"biased_softplus(?:_{number}(?:_{number})?)?", str(mapping))
     if not found:
         raise ValueError(
             "scale_mapping must be softplus, exp, relu, none or biased_softplus_BIAS such as biased_softplus_1.0, "
             f"got {mapping!r}"
         )
     bias, least = float(found[1] or 1), float(found[2] or 0.01)
+    if bias <= least:
+        raise ValueError(f"scale_mapping must have a bias above its least value, {least}, got {mapping!r}")
     return _inverse_softplus(std - least) - _inverse_softplus(std.new_tensor(bias - least))
 
 

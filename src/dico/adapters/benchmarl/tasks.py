@@ -11,7 +11,7 @@ from torchrl.envs import EnvBase
 from torchrl.envs.libs.vmas import VmasEnv
 from vmas.simulator.scenario import BaseScenario
 
-from dico._checks import check_choice, check_positive
+from dico._checks import check_choice, check_number, check_switch
 from dico.adapters.benchmarl import scenarios
 
 
@@ -25,8 +25,8 @@ class TaskConfig:
     """Agents."""
 
     def __post_init__(self):
-        check_positive("max_steps", self.max_steps)
-        check_positive("n_agents", self.n_agents)
+        check_number("max_steps", self.max_steps, 1, whole=True)
+        check_number("n_agents", self.n_agents, 1, whole=True)
 
 
 @dataclass(kw_only=True)
@@ -35,6 +35,10 @@ class NavigationConfig(TaskConfig):
 
     final_reward: float = 0.01
     """Paid to each agent in every step that ends with all agents on their goals."""
+
+    def __post_init__(self):
+        super().__post_init__()
+        check_number("final_reward", self.final_reward, -1e6, 1e6)
 
 
 @dataclass(kw_only=True)
@@ -48,6 +52,11 @@ class DispersionConfig(TaskConfig):
     food_radius: float = 0.08
     """Food is eaten by an agent whose edge touches its edge."""
 
+    def __post_init__(self):
+        super().__post_init__()
+        check_switch("share_reward", self.share_reward)
+        check_number("food_radius", self.food_radius, 1e-3, 1)
+
 
 @dataclass(kw_only=True)
 class SamplingConfig(TaskConfig):
@@ -58,6 +67,10 @@ class SamplingConfig(TaskConfig):
     covariance: float = 50.0
     """Of the Gaussian, in each coordinate; 50 is nearly uniform."""
 
+    def __post_init__(self):
+        super().__post_init__()
+        check_number("covariance", self.covariance, 1e-3)
+
 
 @dataclass(kw_only=True)
 class TagConfig(TaskConfig):
@@ -65,6 +78,10 @@ class TagConfig(TaskConfig):
 
     n_agents: int = 3
     """Agents, all red but the last."""
+
+    def __post_init__(self):
+        super().__post_init__()
+        check_number("n_agents", self.n_agents, 2, whole=True)
 
 
 @dataclass(kw_only=True)
@@ -81,6 +98,12 @@ class ReverseTransportConfig(TaskConfig):
     """Size of the package along y."""
     package_mass: float = 50.0
     """An agent's mass is 1."""
+
+    def __post_init__(self):
+        super().__post_init__()
+        check_number("package_length", self.package_length, 0.12, 10)  # twice an agent's diameter
+        check_number("package_width", self.package_width, 0.12, 10)
+        check_number("package_mass", self.package_mass, 1e-3, 1e6)
 
 
 TASKS: dict[str, tuple[type[BaseScenario], type[TaskConfig]]] = {
