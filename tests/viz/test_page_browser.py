@@ -204,14 +204,14 @@ def test_dragging_a_goal_changes_the_map_and_the_moves(opened, path):
     page.locator("#live").scroll_into_view_if_needed()
     live_level(page, "0.5")
     canvas = page.locator(".stage canvas")
-    before, x, y = canvas.evaluate("node => node.toDataURL()"), *place_of(page, "goal 1")
-    moves = page.locator("[data-path='1']").get_attribute("points")
-    drag(page, "goal 1", 60, 90)
+    before, x, y = canvas.evaluate("node => node.toDataURL()"), *place_of(page, "goal 0")
+    moves = page.locator("[data-path='0']").get_attribute("points")
+    drag(page, "goal 0", 60, 90)
     page.wait_for_timeout(200)
     scale = page.locator(".stage").evaluate("node => node.clientWidth") / 2.4
-    assert place_of(page, "goal 1") == pytest.approx([x + 60 / scale, y - 90 / scale], abs=0.02)
+    assert place_of(page, "goal 0") == pytest.approx([x + 60 / scale, y - 90 / scale], abs=0.02)
     assert canvas.evaluate("node => node.toDataURL()") != before
-    assert page.locator("[data-path='1']").get_attribute("points") != moves
+    assert page.locator("[data-path='0']").get_attribute("points") != moves
 
 
 def test_dragging_an_agent_changes_its_moves_and_not_the_map(opened, path):
@@ -219,20 +219,20 @@ def test_dragging_an_agent_changes_its_moves_and_not_the_map(opened, path):
     page.locator("#live").scroll_into_view_if_needed()
     page.wait_for_timeout(200)
     canvas = page.locator(".stage canvas")
-    before, place = canvas.evaluate("node => node.toDataURL()"), place_of(page, "agent 2")
-    drag(page, "agent 2", -80, 50)
+    before, place = canvas.evaluate("node => node.toDataURL()"), place_of(page, "agent 1")
+    drag(page, "agent 1", -80, 50)
     page.wait_for_timeout(100)
-    assert place_of(page, "agent 2") != place
+    assert place_of(page, "agent 1") != place
     assert canvas.evaluate("node => node.toDataURL()") == before
     page.get_by_role("button", name="Back to the start").click()
-    assert place_of(page, "agent 2") == place
+    assert place_of(page, "agent 1") == place
 
 
 def test_a_finger_drags_too(opened, path):
     page = opened(path, PHONE, has_touch=True)
     page.locator(".stage").scroll_into_view_if_needed()
-    before = place_of(page, "goal 2")
-    box = page.locator("[data-handle='goal 2']").bounding_box()
+    before = place_of(page, "goal 1")
+    box = page.locator("[data-handle='goal 1']").bounding_box()
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     finger = page.context.new_cdp_session(page)
     for kind, moved in (("touchStart", 0), ("touchMove", 20), ("touchMove", 45), ("touchEnd", None)):
@@ -240,18 +240,18 @@ def test_a_finger_drags_too(opened, path):
         finger.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
         page.wait_for_timeout(60)
     scale = page.locator(".stage").evaluate("node => node.clientWidth") / 2.4
-    assert place_of(page, "goal 2") == pytest.approx([before[0] + 45 / scale, before[1] - 45 / scale], abs=0.03)
+    assert place_of(page, "goal 1") == pytest.approx([before[0] + 45 / scale, before[1] - 45 / scale], abs=0.03)
 
 
 def test_the_map_the_moves_and_the_slider_are_pytorchs(opened, path, run):
     page = opened(path)
     page.locator("#live").scroll_into_view_if_needed()
     live_level(page, "0.5")
-    handle = page.locator("[data-handle='goal 2']")
+    handle = page.locator("[data-handle='goal 1']")
     handle.focus()
     for key in ("ArrowDown", "ArrowDown", "ArrowRight"):
         page.keyboard.press(key)
-    assert page.evaluate("document.activeElement.dataset.handle") == "goal 2"
+    assert page.evaluate("document.activeElement.dataset.handle") == "goal 1"
     page.wait_for_timeout(300)  # the fine map
     live = page.evaluate("dico.report.runs[0].live")
     goals = torch.tensor(live["goals"]) + torch.tensor([[0.0, 0.0], [0.05, -0.10]])
@@ -262,7 +262,7 @@ def test_the_map_the_moves_and_the_slider_are_pytorchs(opened, path, run):
 
     left, _, _, top = live["extent"]
     scale = page.locator(".stage").evaluate("node => node.clientWidth") / 2.4
-    points = page.locator("[data-path='1']").get_attribute("points").split()
+    points = page.locator("[data-path='0']").get_attribute("points").split()
     for point in points[1:]:
         (obs,) = task.observe(state)
         state, _, _ = task.step(state, policy(obs).detach().chunk(2, -1)[0].tanh())
@@ -282,14 +282,14 @@ def test_the_map_the_moves_and_the_slider_are_pytorchs(opened, path, run):
 def test_the_agents_run_from_where_they_are(opened, path):
     page = opened(path)
     page.locator("#live").scroll_into_view_if_needed()
-    start = place_of(page, "agent 1")
+    start = place_of(page, "agent 0")
     page.get_by_role("button", name="Let them run").click()
     page.wait_for_timeout(700)
     page.get_by_role("button", name="Stop").click()
-    stopped = place_of(page, "agent 1")
+    stopped = place_of(page, "agent 0")
     assert stopped != start
     page.wait_for_timeout(250)
-    assert place_of(page, "agent 1") == stopped
+    assert place_of(page, "agent 0") == stopped
     page.get_by_label("arrows").check()
     assert page.locator(".small-arrow").count() == 2 * 11 * 11
 

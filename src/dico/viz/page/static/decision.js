@@ -2,7 +2,7 @@
 
 import { axes } from "./axes.js";
 import { element, redraw, section, svg } from "./dom.js";
-import { interval, known, levelLabel, number, widened } from "./format.js";
+import { extremes, interval, known, levelLabel, number, widened } from "./format.js";
 import { DASHES } from "./selection.js";
 import { Tip } from "./tip.js";
 
@@ -50,12 +50,12 @@ function pointOf(report, { name, best }, run, { level, reward, diversity, finals
 }
 
 function chart(report, points, all, wall, width, tip) {
-  const farthest = Math.max(...all.map(({ x }) => x), 1e-3);
-  const walled = wall && wall <= NEAR * farthest;
-  const end = walled ? Math.max(wall, farthest) * 1.06 : farthest * 1.12;
-  const rewards = known(all.flatMap(({ reward, finals }) => [...reward, ...finals]));
+  const [, farthest] = extremes(all.map(({ x }) => x));
+  const walled = wall && (wall <= NEAR * farthest || farthest === 0);
+  const end = walled ? Math.max(wall, farthest) * 1.06 : farthest * 1.12 || 1;
+  const rewards = extremes(all.flatMap(({ reward, finals }) => [...reward, ...finals]));
   const frame = axes({
-    width, height: HEIGHT, x: [-0.04 * end, end], y: widened(Math.min(...rewards), Math.max(...rewards), 0.14),
+    width, height: HEIGHT, x: [-0.04 * end, end], y: widened(...rewards, 0.14),
     xLabel: `desired ${report.metric}`, yLabel: "final reward per step",
   });
   if (walled) drawWall(frame, wall);
@@ -110,7 +110,7 @@ function drawNames({ picture, toX, toY, left, right }, points, all, alone) {
     const text = best && alone ? `${levelLabel(level)} · best` : levelLabel(level);
     const half = 4.2 * text.length;
     const [markX, markY] = [toX(x), toY(reward[0])];
-    const top = Math.min(toY(Math.max(...known([...reward, ...finals]))), markY - 4) - 13;
+    const top = Math.min(toY(extremes([...reward, ...finals])[1]), markY - 4) - 13;
     const beside = MARK + half + 2;
     const places = [[0, top], [-beside, markY - 10], [beside, markY - 10], [-beside, markY + 10], [beside, markY + 10]];
     const within = (wanted) => Math.min(Math.max(wanted, left + half), right - half);
