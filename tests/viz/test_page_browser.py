@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 import torch
-from browsers import CHROMIUM, NONE_HERE
+from browsers import CHROMIUM, DESKTOP, NONE_HERE, PHONE, launched, opening
 from report_runs import small_run, without_checkpoints
 
 from dico.analysis import summary
@@ -18,11 +18,6 @@ from dico.viz.fields import diversity_field
 from dico.viz.page.networks import encode_policy
 from dico.viz.report import write_report
 
-ARGUMENTS = [
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
-    "--disable-sync", "--no-first-run",
-]  # fmt: skip
-DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 LEVELS = ("0", "0.5", "free")
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=NONE_HERE)
@@ -30,11 +25,12 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=NONE_HERE)
 
 @pytest.fixture(scope="module")
 def browser():
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        yield browser
-        browser.close()
+    yield from launched()
+
+
+@pytest.fixture
+def opened(browser):
+    yield from opening(browser)
 
 
 @pytest.fixture(scope="module")
@@ -45,27 +41,6 @@ def run(tmp_path_factory):
 @pytest.fixture(scope="module")
 def path(run):
     return write_report(run)
-
-
-@pytest.fixture
-def opened(browser):
-    """Opens a page; nothing may go wrong in its console, and nothing may be fetched."""
-    pages, wrong = [], []
-
-    def open_page(path, viewport=DESKTOP, **options):
-        page = browser.new_page(viewport=viewport, **options)
-        pages.append(page)
-        page.on("console", lambda message: wrong.append(message.text) if message.type in ("error", "warning") else None)
-        page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.on("request", lambda request: wrong.append(request.url) if request.url.startswith("http") else None)
-        page.goto(path.resolve().as_uri())
-        page.wait_for_function("document.querySelector('.plot svg') !== null")
-        return page
-
-    yield open_page
-    for page in pages:
-        page.close()
-    assert wrong == []
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,7 @@ const HEIGHT = 340;
 const MARK = 9; // half the size of a mark, with a little room
 const NEAR = 2.5; // the wall is drawn if it is at most so many times as far as the farthest level
 const TITLE = "Which diversity is best?";
+const ALONE = "Final reward"; // of one level there is nothing to choose
 const OPEN = "Levels without one desired value (free, bounds) stand where they landed, as open marks.";
 /** The mark of each run, around its centre; the first run has circles. */
 const OUTLINES = [
@@ -31,11 +32,13 @@ export function decision(report, selection) {
   selection.addEventListener("change", draw);
   redraw(box, draw);
   const best = report.runs.filter((run) => run.best).map((run) => named(report, run.name, run.best));
+  const title = report.levels.length > 1 ? TITLE : ALONE;
   const lead = [
-    report.statistic.final, OPEN, wall ? `More than ${number(wall)} does not fit the action box.` : "",
+    report.statistic.final, drawable.every(({ exact }) => exact) ? "" : OPEN,
+    wall ? `More than ${number(wall)} does not fit the action box.` : "",
     best.length ? `Best: ${best.join("; ")}.` : "",
   ];
-  return section("decision", TITLE, lead.join(" "), element("figure", { class: "panel" }, box));
+  return section("decision", title, lead.filter(Boolean).join(" "), element("figure", { class: "panel" }, box));
 }
 
 function named(report, run, level) {

@@ -93,7 +93,7 @@ export function ticks(low, high, wanted = 5) {
 /** [low, high] widened a little, never empty. */
 export function widened(low, high, share = 0.06) {
   if (!(low <= high)) return [0, 1];
-  const room = low === high ? Math.max(Math.abs(low) * 0.1, 0.05) : (high - low) * share;
+  const room = low === high ? Math.abs(low) * 0.1 || 0.05 : (high - low) * share;
   return [low - room, high + room];
 }
 

@@ -31,7 +31,8 @@ function tiles(run) {
   const facts = [
     best && ["best level", levelLabel(best.level), `reward ${interval(best.reward)}`],
     alone && ["reward per step", interval(alone.reward), `at ${levelLabel(alone.level)}`],
-    worst && ["largest tracking error", percent(worst.tracking[0]), `at ${levelLabel(worst.level)}`],
+    worst && [alone ? "tracking error" : "largest tracking error", percent(worst.tracking[0]),
+      `at ${levelLabel(worst.level)}`],
     ["members", String(run.members), `${plural(run.summary.length, "level")} × ${plural(run.seeds, "seed")}`],
     ["frames per member", frames(run.progress.frames), run.took],
   ];
