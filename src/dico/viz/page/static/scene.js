@@ -7,7 +7,7 @@ import { paintField } from "./heat.js";
 
 const BLACK = "#262626"; // the tasks' black, which a dark page would hide
 const TRAIL = 100; // steps over which a trail fades, as in the figures
-const [FRESH, OLD] = [0.8, 0.15]; // how strong it is where it begins, and when it has faded
+const [FRESH, OLD] = [0.85, 0.3]; // how strong it is at first and in the end: stronger than on paper, for dark pages
 
 /** World to pixels in a square or wider canvas, y upwards. */
 export function viewOf([left, right, bottom, top], width) {
