@@ -18,7 +18,7 @@ from dico.runs import RunError, load
 from dico.viz.cast import choose, one_of_each, seeds_of
 from dico.viz.colours import level_colours
 from dico.viz.curves import plot_diversity, plot_tracking
-from dico.viz.decision import plot_decision, wall
+from dico.viz.decision import plot_decision
 from dico.viz.distances import matrices
 from dico.viz.fields import diversity_field
 from dico.viz.figures import (
@@ -31,6 +31,7 @@ from dico.viz.figures import (
     draw_trajectories,
     write_figures,
 )
+from dico.viz.limits import wall
 from dico.viz.style import new_figure, save
 
 
