@@ -30,6 +30,8 @@ __all__ = [
 
 FORMAT = 1
 """Of the run folder; a newer one is refused."""
+LISTED = 4
+"""Run folders that are named where a folder of them is given, at most."""
 COMMON = ("low", "high", "tau")
 """What the members of a saved policy have in common."""
 
@@ -182,7 +184,13 @@ def load(run: str | Path) -> Run:
     """
     folder = Path(run)
     path = folder / "config.json"
+    if not folder.exists():
+        raise RunError(f"{folder} is no run folder: it does not exist; dico train writes run folders under runs/")
     if not path.is_file():
+        below = sorted(config.parent for config in folder.glob("*/config.json"))
+        if below:
+            shown = ", ".join(map(str, below[:LISTED])) + (", ..." if len(below) > LISTED else "")
+            raise RunError(f"{folder} is no run folder: it has no config.json; did you mean one in it: {shown}?")
         from dico import benchmarl_runs  # which stands on this module
 
         return benchmarl_runs.load(folder)

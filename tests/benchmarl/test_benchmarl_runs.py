@@ -120,7 +120,7 @@ def test_a_torn_checkpoint_and_a_torn_line_are_left_out(copied):
 
 
 def test_what_cannot_be_opened_says_why(copied, tmp_path):
-    with pytest.raises(RunError, match=r"is no run folder: it has no config\.json"):
+    with pytest.raises(RunError, match=r"is no run folder: it does not exist"):
         dico.load(tmp_path / "nowhere")
     folder = dico.load(copied).experiments[0]
     shutil.rmtree(folder / "checkpoints")

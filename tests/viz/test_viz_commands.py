@@ -56,8 +56,10 @@ def test_videos_of_episodes_and_of_distances(capsys, run, tmp_path):
 
 
 BAD = {
-    ("map", "nowhere"): "nowhere is no run folder: it has no config.json",
-    ("video", "nowhere"): "nowhere is no run folder: it has no config.json",
+    ("map", "nowhere"): "nowhere is no run folder: it does not exist",
+    ("video", "nowhere"): "nowhere is no run folder: it does not exist",
+    ("map", "."): "did you mean one in it: dispersion, empty, run, torn?",
+    ("map", "run/figures"): "run/figures is no run folder: it has no config.json; dico train writes one under runs/",
     ("map", "empty"): "empty has no checkpoint yet: let it train on",
     ("video", "empty"): "empty has no checkpoint yet: let it train on",
     ("video", "empty", "--of", "distances"): "empty has no distances",
@@ -71,6 +73,7 @@ BAD = {
     ("map", "run", "--coordinates", "0", "4"): "two different whole numbers from 0 to 3, got (0, 4)",
     ("map", "run", "--coordinates", "0", "1", "--arrows"): "leave out --arrows or --coordinates",
     ("video", "run", "--of", "distance"): "did you mean 'distances'?",
+    ("video", "torn", "--of", "distances"): "torn has no metrics yet",
     ("map", "torn"): "torn has no metrics yet: look again when its first iteration is done",
     ("map", "dispersion"): "has no map over positions (navigation, same-goal, sampling have)",
     ("map", "run", "--out", "run/config.json/map.png"): "cannot be written",
@@ -85,6 +88,7 @@ def test_bad_input_says_what_to_do_and_leaves_nothing_behind(capsys, tmp_path, m
     shutil.copytree(trained("dispersion").folder, "dispersion")
     write_run(tmp_path / "empty", lambda *_: {"reward": 0.0, "snd": 0.0, "overflow": 0.0})
     shutil.copytree("run", "torn")
+    (tmp_path / "run" / "figures").mkdir()
     (tmp_path / "torn" / "metrics.jsonl").write_text('{"member": 0, "it')
     before = sorted(tmp_path.rglob("*"))
     status, out, err = dico(capsys, *arguments)

@@ -10,7 +10,7 @@ from matplotlib.colors import Normalize
 from matplotlib.image import AxesImage
 from matplotlib.text import Text
 
-from dico.analysis import controlled_group
+from dico.analysis import controlled_group, frames
 from dico.runs import Run, RunError
 from dico.viz.style import MAP
 
@@ -24,8 +24,8 @@ def matrices(run: Run) -> Float[np.ndarray, "members iterations n n"]:
     >>> matrices(run).shape
     (8, 2, 2, 2)
     """
-    rows = run.rows()
-    if not any("distances" in row for row in rows):
+    frames(run)  # says so if there are no metrics at all
+    if not any("distances" in row for row in run.rows()):
         raise RunError(f"{run.folder} has no distances: they are kept for teams of 2 to 16 agents, by newer versions")
     pairs = run.metric("distances", controlled_group(run)).numpy()
     n = round((1 + np.sqrt(1 + 8 * pairs.shape[-1])) / 2)
