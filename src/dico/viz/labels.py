@@ -1,9 +1,11 @@
-"""What levels and metrics are called, in figures and on the page."""
+"""What levels, metrics and runs are called, in figures and on the page."""
+
+from collections.abc import Sequence
 
 import numpy as np
 
 from dico.analysis import bounds_of, controlled_metric
-from dico.runs import Run
+from dico.runs import Run, RunError
 
 
 def metric_name(run: Run) -> str:
@@ -26,3 +28,17 @@ def level_label(level: str) -> str:
     if high == np.inf:
         return f"≥ {low:g}"
     return f"≤ {high:g}" if low == 0 else f"{low:g} to {high:g}"
+
+
+def run_names(runs: Sequence[Run]) -> list[str]:
+    """Folder names; with as many parents as tell the runs apart.
+
+    >>> run_names([run])
+    ['navigation']
+    """
+    paths = [run.folder.resolve() for run in runs]
+    for depth in range(1, max(len(path.parts) for path in paths) + 1):
+        names = ["/".join(path.parts[-depth:]) for path in paths]
+        if len(set(names)) == len(names):
+            return names
+    raise RunError("runs must be given once each, got " + ", ".join(str(run.folder) for run in runs))

@@ -7,11 +7,11 @@ from typing import Any
 
 from dico import analysis
 from dico._checks import check_choice
-from dico.runs import Member, Run, RunError, load, plain
+from dico.runs import Member, Run, load, plain
 from dico.snapshot import snapshot
 from dico.viz.colours import level_colours
 from dico.viz.files import whole
-from dico.viz.labels import metric_name
+from dico.viz.labels import metric_name, run_names
 from dico.viz.page import words
 from dico.viz.page.inline import page
 from dico.viz.page.numbers import numbers
@@ -37,7 +37,7 @@ def write_report(runs: Runs, out: str | Path | None = None, *, stat: str = "mean
     """
     several = [runs] if isinstance(runs, Run | str | Path) else list(runs)
     opened = [each if isinstance(each, Run) else load(each) for each in several]
-    text = page(payload(opened, stat), f"{', '.join(_names(opened))} · dico report")
+    text = page(payload(opened, stat), f"{', '.join(run_names(opened))} · dico report")
     path = default_path(opened) if out is None else Path(out)
     with whole(path) as scratch:
         scratch.write_text(text, "utf-8")
@@ -54,7 +54,7 @@ def payload(runs: Sequence[Run], stat: str = "mean") -> dict[str, Any]:
     check_choice("stat", stat, analysis.STATISTICS)
     analysis.check_comparable(runs)
     metric = metric_name(runs[0])
-    names = _names(runs)
+    names = run_names(runs)
     moments = [snapshot(run) for run in runs]
     parts = [numbers(run, stat) for run in moments]
     shown = [pictures(run, part["best"]) for run, part in zip(moments, parts, strict=True)]
@@ -77,7 +77,7 @@ def payload(runs: Sequence[Run], stat: str = "mean") -> dict[str, Any]:
 
 def _fill_with_networks(found: dict[str, Any], runs: Sequence[Run], shown: Sequence[Pictures]) -> None:
     """Networks as long as there is room, the most wanted of each run first."""
-    room = LIMIT - len(page(found, ", ".join(_names(runs))))
+    room = LIMIT - len(page(found, ", ".join(run_names(runs))))
     for k, member in _in_turns(shown):
         live = found["runs"][k]["live"]
         encoded = network(runs[k], member)
@@ -128,13 +128,3 @@ def _missing(shown: Sequence[Pictures]) -> dict[str, str]:
     for each in reversed(shown):
         reasons |= each.missing
     return reasons
-
-
-def _names(runs: Sequence[Run]) -> list[str]:
-    """Folder names; with as many parents as tell the runs apart."""
-    paths = [run.folder.resolve() for run in runs]
-    for depth in range(1, max(len(path.parts) for path in paths) + 1):
-        names = ["/".join(path.parts[-depth:]) for path in paths]
-        if len(set(names)) == len(names):
-            return names
-    raise RunError("runs must be given once each, got " + ", ".join(str(run.folder) for run in runs))
