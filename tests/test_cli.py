@@ -204,7 +204,7 @@ def test_report_says_where_the_page_and_the_figures_are(capsys, tmp_path, monkey
     assert shown == [(tmp_path / "one" / "report.html").as_uri()]
     status, out, _ = dico(capsys, "report", "one", "--seeds", "--formats", "pdf", "--out", "seeds/page.html")
     assert status == 0
-    assert (tmp_path / "seeds" / "figures" / "curves.pdf").is_file()
+    assert (tmp_path / "seeds" / "page-figures" / "curves.pdf").is_file()
     status, _, err = dico(capsys, "report", "one", "--formats", "jpg")
     assert status == 2
     assert "format must be one of 'png', 'svg', 'pdf', got 'jpg'" in err

@@ -17,7 +17,8 @@ from matplotlib.patches import Circle as Disc
 from matplotlib.patches import Rectangle
 from torch import Tensor
 
-from dico.tasks.scene import BLACK, GREEN, RED, Box, Circle, Scene
+from dico.tasks.scene import Box, Circle, Line, Scene
+from dico.viz.colours import rgb
 from dico.viz.fields import Extent
 
 TRAIL = 100
@@ -29,7 +30,12 @@ MOVES = 1e-3
 ROOM = 1.5
 """How much more than its own extent a scene may need for what moves out of it."""
 HALO = [patheffects.withStroke(linewidth=2.4, foreground="white")]
-COLOURS = {BLACK: "black", GREEN: "green", RED: "red"}
+COLOURS = {
+    "black": "#262626", "grey": "#9a9a9a", "red": "#d02020", "orange": "#f09010", "yellow": "#f0e442",
+    "green": "#20a060", "blue": "#1060c0", "light blue": "#60b8f0", "purple": "#9040b0", "pink": "#e890b8",
+    "brown": "#8b5a2b",
+}  # fmt: skip
+"""What a colour is called: as the nearest of these."""
 EDGE, PAPER, VALUE = "#b8b8b8", "#ffffff", "#c9dcea"
 """The edge of a world; a cell with nothing left in it, and one that is full."""
 
@@ -144,18 +150,38 @@ def aspect_of(extent: Extent) -> float:
 def legend(scene: Scene, *, over_map: bool = False) -> list[str]:
     """What the shapes of a scene are, in words."""
     colours: dict[tuple[str, str], set[str]] = {}
-    for circle in scene.circles:
-        colours.setdefault(("discs" if circle.filled else "rings", circle.role), set()).add(circle.colour)
+    for shape in (*scene.circles, *scene.boxes, *scene.lines):
+        if shape.role not in ("bounds", "link"):
+            colours.setdefault((_form(shape), _called(shape)), set()).add(shape.colour)
     told = []
-    for (shape, role), used in colours.items():
-        named = f"{COLOURS[next(iter(used))]} " if len(used) == 1 and used <= COLOURS.keys() else ""
-        told.append(f"{named}{shape}: {role}")
-    told += [f"box: {box.role}" for box in scene.boxes if box.role != "bounds"]
+    for (form, name), used in colours.items():
+        colour = f"{colour_name(next(iter(used)))} " if len(used) == 1 else ""
+        told.append(f"{colour}{form}: {name}")
     if any(circle.visible is not None for circle in scene.circles):
         told.append("dotted: eaten")
     if scene.field is not None:
         told.append("pale: visited cells" if over_map else "white: visited cells")
     return told
+
+
+def colour_name(colour: str) -> str:
+    """What a colour is called.
+
+    >>> colour_name("#c1121f"), colour_name("#009e73"), colour_name("#262626")
+    ('red', 'green', 'black')
+    """
+    return min(COLOURS, key=lambda name: float(np.linalg.norm(np.subtract(rgb(COLOURS[name]), rgb(colour)))))
+
+
+def _form(shape: Circle | Box | Line) -> str:
+    if isinstance(shape, Circle):
+        return "discs" if shape.filled else "rings"
+    return "boxes" if isinstance(shape, Box) else "lines"
+
+
+def _called(shape: Circle | Box | Line) -> str:
+    """What it is; of VMAS, where all is a landmark or an agent, the scenario's own name without its number."""
+    return shape.label.rstrip("0123456789").rstrip("_ ") or shape.role if shape.role == "landmark" else shape.role
 
 
 def frame_axes(axes: Axes, extent: Extent) -> None:
