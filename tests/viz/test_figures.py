@@ -190,9 +190,25 @@ def test_the_first_seed_that_did_not_diverge_is_shown(tmp_path):
     assert seeds_of(members) == "seeds 1, 0, 2"
 
 
-@pytest.mark.parametrize("name", ["curves", "decision", "tracking", "map", "slice", "trajectories", "distances"])
-def test_no_texts_overlap(navigation, known, name):
+DRAWN = (
+    "curves", "decision", "tracking", "map", "slice", "trajectories", "distances", "bounds", "runs", "long", "alone",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_no_texts_overlap(navigation, known, name, tmp_path):
+    options = ("n_agents=4", "horizon=250", "final_reward=0.125")
+
+    def bounded(folder, **settings):
+        snd = ("<=0.3", "0.2..0.5", ">=0.3", "0.3", "free")
+        values = lambda level, seed, _: {"reward": 0.1 * len(level) + seed, "snd": 0.3, "overflow": 0.0}  # noqa: E731
+        return write_run(tmp_path / folder, values, snd=snd, **settings)
+
     draw = {
+        "bounds": lambda: draw_decision([bounded("run", seeds=3)]),
+        "runs": lambda: draw_decision([bounded("a/run"), bounded("b/run", seeds=1), bounded("a-long-name", seeds=3)]),
+        "long": lambda: draw_tracking(bounded("run", task_options=options), "iqm"),
+        "alone": lambda: draw_map(choose(navigation, ["0.5"]), resolution=5, arrows=True),
         "curves": lambda: draw_curves(known, "iqm"), "decision": lambda: draw_decision([known]),
         "tracking": lambda: draw_tracking(known), "map": lambda: draw_map(choose(navigation), resolution=5),
         "slice": lambda: draw_slice(choose(navigation), (0, 1), resolution=5),

@@ -18,6 +18,7 @@ from dico.viz.labels import metric_name
 from dico.viz.maps import colour_bar, extent_of, map_scale, middle_of, plot_map, plot_slice
 from dico.viz.scenes import aspect_of, covering, legend
 from dico.viz.style import (
+    ONE,
     caption,
     level_panels,
     level_title,
@@ -70,7 +71,9 @@ def draw_decision(runs: Sequence[Run], stat: str = "mean") -> Figure:
         axes = plot_decision(figure.subplots(), runs, stat)
         title = f"desired {metric_name(runs[0])}" if len(runs) == 1 else "run"
         legend = axes.legend(title=title, loc="upper left", bbox_to_anchor=(1.01, 1.0), alignment="left")
-        facts = [[what(run), seeds_in_words(run), so_far(run)] for run in runs]
+        for marker in legend.legend_handles if len(runs) == 1 else []:
+            marker.set(markersize=7)  # those that surround others are larger in the plot
+        facts = [[what(run), so_far(run), seeds_in_words(run)] for run in runs]
         common = [each[0] for each in zip(*facts, strict=True) if len(set(each)) == 1]
         if len(runs) > 1:
             for text, own in zip(legend.get_texts(), facts, strict=True):
@@ -110,7 +113,7 @@ def draw_slice(cast: Cast, coordinates: tuple[int, int], state_seed: int = 0, *,
         for each, field, own in zip(axes, fields, seen, strict=True):
             plot_slice(each, field, coordinates, own, scale)
             each.label_outer()
-        _finish(figure, axes, cast, "at each pair of values")
+        _finish(figure, axes, cast, "at each pair")
         caption(figure, ", ".join([*who(cast), f"dots: seen in {ROLLOUT} episodes", "all other observations held"]))
         return figure
 
@@ -161,9 +164,10 @@ def _finish(figure: Figure, axes: Sequence[Axes], cast: Cast, where: str) -> Non
 def _key(runs: Sequence[Run]) -> list[str]:
     """What the marks of a decision plot mean, of those that are there."""
     every = {level for run in runs for level in levels(run)}
+    spread = " (with its interval)" if any(seeds_in_words(run) != ONE for run in runs) else ""
     bounds = any(len(set(bounds_of(level))) > 1 for level in every - {"free"})
     return [
-        *(["diamonds: free where its diversity landed"] if "free" in every else []),
+        *([f"diamonds: free where its diversity landed{spread}"] if "free" in every else []),
         *(["horizontal lines: from bound to bound or the measured value"] if bounds else []),
     ]
 

@@ -1,6 +1,7 @@
 """Drawing a task's scenes: what stands where, and the trails that lead there."""
 
 from collections.abc import Sequence
+from colorsys import rgb_to_hsv
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,12 +31,8 @@ MOVES = 1e-3
 ROOM = 1.5
 """How much more than its own extent a scene may need for what moves out of it."""
 HALO = [patheffects.withStroke(linewidth=2.4, foreground="white")]
-COLOURS = {
-    "black": "#262626", "grey": "#9a9a9a", "red": "#d02020", "orange": "#f09010", "yellow": "#f0e442",
-    "green": "#20a060", "blue": "#1060c0", "light blue": "#60b8f0", "purple": "#9040b0", "pink": "#e890b8",
-    "brown": "#8b5a2b",
-}  # fmt: skip
-"""What a colour is called: as the nearest of these."""
+HUES = {15: "red", 45: "orange", 70: "yellow", 170: "green", 260: "blue", 300: "purple", 345: "pink", 360: "red"}
+"""What a colour is called whose hue is below so many degrees."""
 EDGE, PAPER, VALUE = "#b8b8b8", "#ffffff", "#c9dcea"
 """The edge of a world; a cell with nothing left in it, and one that is full."""
 
@@ -167,10 +164,16 @@ def legend(scene: Scene, *, over_map: bool = False) -> list[str]:
 def colour_name(colour: str) -> str:
     """What a colour is called.
 
-    >>> colour_name("#c1121f"), colour_name("#009e73"), colour_name("#262626")
-    ('red', 'green', 'black')
+    >>> [colour_name(colour) for colour in ("#c1121f", "#009e73", "#73f273", "#262626", "#9a9a9a")]
+    ['red', 'green', 'light green', 'black', 'grey']
     """
-    return min(COLOURS, key=lambda name: float(np.linalg.norm(np.subtract(rgb(COLOURS[name]), rgb(colour)))))
+    hue, saturation, value = rgb_to_hsv(*(channel / 255 for channel in rgb(colour)))
+    if value < 0.25:
+        return "black"
+    if saturation < 0.15:
+        return "white" if value > 0.93 else "grey"
+    name = next(name for below, name in HUES.items() if 360 * hue < below)
+    return f"light {name}" if saturation < 0.65 and value > 0.85 else name
 
 
 def _form(shape: Circle | Box | Line) -> str:

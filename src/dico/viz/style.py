@@ -28,6 +28,7 @@ PANEL = 1.65
 """Width of one panel of a map or a trajectory, in inches."""
 NARROWEST = 4.2
 """Width of a figure of panels, at least: its caption needs it."""
+ONE = "one seed for each level"
 LETTERS = 17
 """How many letters of a caption fit into an inch."""
 COLUMNS = 4
@@ -154,14 +155,14 @@ def seeds_in_words(run: Run) -> str:
     counts = {sum(member.constraint == level for member in run.members) for level in levels(run)}
     least, most = min(counts), max(counts)
     if most == 1:
-        return "one seed for each level"
+        return ONE
     return f"{most if least == most else f'{least} to {most}'} seeds"
 
 
 def statistic(runs: Sequence[Run], stat: str) -> str:
     """What is shown of the seeds."""
     check_choice("stat", stat, STATISTICS)
-    alone = all(seeds_in_words(run) == "one seed for each level" for run in runs)
+    alone = all(seeds_in_words(run) == ONE for run in runs)
     return "so no interval" if alone else STATISTICS[stat]
 
 
