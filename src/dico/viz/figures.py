@@ -71,8 +71,8 @@ def draw_decision(runs: Sequence[Run], stat: str = "mean") -> Figure:
         axes = plot_decision(figure.subplots(), runs, stat)
         title = f"desired {metric_name(runs[0])}" if len(runs) == 1 else "run"
         legend = axes.legend(title=title, loc="upper left", bbox_to_anchor=(1.01, 1.0), alignment="left")
-        for marker in legend.legend_handles if len(runs) == 1 else []:
-            marker.set(markersize=7)  # those that surround others are larger in the plot
+        for marker in legend.get_lines() if len(runs) == 1 else []:
+            marker.set_markersize(7)  # those that surround others are larger in the plot
         facts = [[what(run), so_far(run), seeds_in_words(run)] for run in runs]
         common = [each[0] for each in zip(*facts, strict=True) if len(set(each)) == 1]
         if len(runs) > 1:

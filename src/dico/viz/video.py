@@ -15,7 +15,8 @@ from dico.viz.files import whole
 ENDINGS = (".mp4", ".gif")
 QUALITY = 8
 """Of an mp4, from 0 to 10."""
-GIF_COLOURS = 256
+GIF_COLOURS = 255
+"""One fewer than a palette has: the last says that a point has not changed."""
 GIF_FPS = 50
 SAMPLED = 12
 """Pictures that a GIF's palette is made from."""
@@ -76,4 +77,4 @@ def _write_gif(film: Film, path: Path) -> None:
     palette.putpalette(np.where(shades > NEARLY, 255, shades).tolist())
     first, *others = (picture.quantize(palette=palette, dither=Image.Dither.NONE) for picture in pictures)
     duration = round(1000 / film.fps)
-    first.save(path, format="GIF", save_all=True, append_images=others, duration=duration, loop=0, optimize=False)
+    first.save(path, format="GIF", save_all=True, append_images=others, duration=duration, loop=0, optimize=True)
