@@ -1,26 +1,44 @@
 """A run at one moment, for whoever looks at it more than once while it may still be training."""
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from dico.policy import DiCo
+from safetensors import SafetensorError
+from torch import Tensor
+
 from dico.runs import Checkpoint, Run
 from dico.tasks import Task
 
 
 @dataclass(frozen=True)
+class Policies(Checkpoint):
+    """The policies of a checkpoint, read once: a training may remove its folder at any time."""
+
+    kept: Mapping[str, Tensor]
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Those of all groups, by name."""
+        return dict(self.kept)
+
+
+@dataclass(frozen=True)
 class Snapshot(Run):
-    """A run whose metrics were read once: all numbers are of the same iterations, however long it trains on."""
+    """A run that was read once: all numbers are of the same iterations, all pictures of one checkpoint.
+
+    However long it trains on, and whatever checkpoints come and go.
+    """
 
     of: Run
-    """The run itself, which still has the task and the checkpoints."""
+    """The run itself, which still has the task."""
     kept: tuple[dict[str, Any], ...]
     """Its lines, as they were."""
     said: tuple[str, ...]
-    """Warnings that reading them gave, such as of a torn line."""
+    """Warnings that reading gave, such as of a torn line."""
+    newest: Policies | None
+    """Of the newest checkpoint that there was."""
 
     def rows(self) -> list[dict[str, Any]]:
         """All lines of ``metrics.jsonl`` that there were."""
@@ -31,12 +49,11 @@ class Snapshot(Run):
         return self.of.task()
 
     def checkpoints(self) -> list[Checkpoint]:
-        """Whole checkpoints, newest first."""
-        return self.of.checkpoints()
+        """The newest one that there was, if any."""
+        return [] if self.newest is None else [self.newest]
 
-    def policies(self, group: str | None = None, members: Sequence[int] | None = None) -> DiCo:
-        """All members' policies, or those of the indices given, from the newest checkpoint."""
-        return self.of.policies(group, members)
+    def _no_checkpoint(self) -> str:
+        return self.of._no_checkpoint()
 
 
 def snapshot(run: Run) -> Snapshot:
@@ -49,11 +66,11 @@ def snapshot(run: Run) -> Snapshot:
         return run
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        rows = tuple(run.rows())
+        rows, newest = tuple(run.rows()), _newest(run)
     said = tuple(dict.fromkeys(str(warning.message) for warning in caught))
     for text in said:
         warnings.warn(text, stacklevel=2)
-    return Snapshot(run.folder, run.config, run.groups, run.members, run.session, run, rows, said)
+    return Snapshot(run.folder, run.config, run.groups, run.members, run.session, run, rows, said, newest)
 
 
 @contextmanager
@@ -66,3 +83,13 @@ def saying_once() -> Iterator[None]:
     finally:
         for text, category in {str(warning.message): warning.category for warning in caught}.items():
             warnings.warn(text, category, stacklevel=3)
+
+
+def _newest(run: Run) -> Policies | None:
+    for checkpoint in run.checkpoints():
+        try:
+            kept = {name: tensor for name, tensor in checkpoint.tensors().items() if ".policy." in name}
+        except (OSError, SafetensorError):  # it was removed in this moment: then there is a newer one
+            return _newest(run)
+        return Policies(checkpoint.folder, checkpoint.meta, kept)
+    return None

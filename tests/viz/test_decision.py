@@ -7,9 +7,10 @@ from folders import write_run
 from dico.analysis import best_level, final
 from dico.bounds import max_snd
 from dico.runs import Run
-from dico.viz.decision import plot_decision, wall
+from dico.viz.decision import plot_decision
 from dico.viz.figures import draw_decision
 from dico.viz.gallery import write_figures
+from dico.viz.limits import wall
 from dico.viz.style import new_figure, save
 
 

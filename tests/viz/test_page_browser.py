@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 import torch
-from browsers import CHROMIUM, NONE_HERE
+from browsers import CHROMIUM, DESKTOP, NONE_HERE, PHONE, launched, opening
 from report_runs import small_run, without_checkpoints
 
 from dico.analysis import summary
@@ -18,11 +18,6 @@ from dico.viz.fields import diversity_field
 from dico.viz.page.networks import encode_policy
 from dico.viz.report import write_report
 
-ARGUMENTS = [
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
-    "--disable-sync", "--no-first-run",
-]  # fmt: skip
-DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 LEVELS = ("0", "0.5", "free")
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=NONE_HERE)
@@ -30,11 +25,12 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=NONE_HERE)
 
 @pytest.fixture(scope="module")
 def browser():
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        yield browser
-        browser.close()
+    yield from launched()
+
+
+@pytest.fixture
+def opened(browser):
+    yield from opening(browser)
 
 
 @pytest.fixture(scope="module")
@@ -45,27 +41,6 @@ def run(tmp_path_factory):
 @pytest.fixture(scope="module")
 def path(run):
     return write_report(run)
-
-
-@pytest.fixture
-def opened(browser):
-    """Opens a page; nothing may go wrong in its console, and nothing may be fetched."""
-    pages, wrong = [], []
-
-    def open_page(path, viewport=DESKTOP, **options):
-        page = browser.new_page(viewport=viewport, **options)
-        pages.append(page)
-        page.on("console", lambda message: wrong.append(message.text) if message.type in ("error", "warning") else None)
-        page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.on("request", lambda request: wrong.append(request.url) if request.url.startswith("http") else None)
-        page.goto(path.resolve().as_uri())
-        page.wait_for_function("document.querySelector('.plot svg') !== null")
-        return page
-
-    yield open_page
-    for page in pages:
-        page.close()
-    assert wrong == []
 
 
 @pytest.fixture(scope="module")
@@ -204,14 +179,14 @@ def test_dragging_a_goal_changes_the_map_and_the_moves(opened, path):
     page.locator("#live").scroll_into_view_if_needed()
     live_level(page, "0.5")
     canvas = page.locator(".stage canvas")
-    before, x, y = canvas.evaluate("node => node.toDataURL()"), *place_of(page, "goal 1")
-    moves = page.locator("[data-path='1']").get_attribute("points")
-    drag(page, "goal 1", 60, 90)
+    before, x, y = canvas.evaluate("node => node.toDataURL()"), *place_of(page, "goal 0")
+    moves = page.locator("[data-path='0']").get_attribute("points")
+    drag(page, "goal 0", 60, 90)
     page.wait_for_timeout(200)
     scale = page.locator(".stage").evaluate("node => node.clientWidth") / 2.4
-    assert place_of(page, "goal 1") == pytest.approx([x + 60 / scale, y - 90 / scale], abs=0.02)
+    assert place_of(page, "goal 0") == pytest.approx([x + 60 / scale, y - 90 / scale], abs=0.02)
     assert canvas.evaluate("node => node.toDataURL()") != before
-    assert page.locator("[data-path='1']").get_attribute("points") != moves
+    assert page.locator("[data-path='0']").get_attribute("points") != moves
 
 
 def test_dragging_an_agent_changes_its_moves_and_not_the_map(opened, path):
@@ -219,20 +194,20 @@ def test_dragging_an_agent_changes_its_moves_and_not_the_map(opened, path):
     page.locator("#live").scroll_into_view_if_needed()
     page.wait_for_timeout(200)
     canvas = page.locator(".stage canvas")
-    before, place = canvas.evaluate("node => node.toDataURL()"), place_of(page, "agent 2")
-    drag(page, "agent 2", -80, 50)
+    before, place = canvas.evaluate("node => node.toDataURL()"), place_of(page, "agent 1")
+    drag(page, "agent 1", -80, 50)
     page.wait_for_timeout(100)
-    assert place_of(page, "agent 2") != place
+    assert place_of(page, "agent 1") != place
     assert canvas.evaluate("node => node.toDataURL()") == before
     page.get_by_role("button", name="Back to the start").click()
-    assert place_of(page, "agent 2") == place
+    assert place_of(page, "agent 1") == place
 
 
 def test_a_finger_drags_too(opened, path):
     page = opened(path, PHONE, has_touch=True)
     page.locator(".stage").scroll_into_view_if_needed()
-    before = place_of(page, "goal 2")
-    box = page.locator("[data-handle='goal 2']").bounding_box()
+    before = place_of(page, "goal 1")
+    box = page.locator("[data-handle='goal 1']").bounding_box()
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     finger = page.context.new_cdp_session(page)
     for kind, moved in (("touchStart", 0), ("touchMove", 20), ("touchMove", 45), ("touchEnd", None)):
@@ -240,18 +215,18 @@ def test_a_finger_drags_too(opened, path):
         finger.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
         page.wait_for_timeout(60)
     scale = page.locator(".stage").evaluate("node => node.clientWidth") / 2.4
-    assert place_of(page, "goal 2") == pytest.approx([before[0] + 45 / scale, before[1] - 45 / scale], abs=0.03)
+    assert place_of(page, "goal 1") == pytest.approx([before[0] + 45 / scale, before[1] - 45 / scale], abs=0.03)
 
 
 def test_the_map_the_moves_and_the_slider_are_pytorchs(opened, path, run):
     page = opened(path)
     page.locator("#live").scroll_into_view_if_needed()
     live_level(page, "0.5")
-    handle = page.locator("[data-handle='goal 2']")
+    handle = page.locator("[data-handle='goal 1']")
     handle.focus()
     for key in ("ArrowDown", "ArrowDown", "ArrowRight"):
         page.keyboard.press(key)
-    assert page.evaluate("document.activeElement.dataset.handle") == "goal 2"
+    assert page.evaluate("document.activeElement.dataset.handle") == "goal 1"
     page.wait_for_timeout(300)  # the fine map
     live = page.evaluate("dico.report.runs[0].live")
     goals = torch.tensor(live["goals"]) + torch.tensor([[0.0, 0.0], [0.05, -0.10]])
@@ -262,7 +237,7 @@ def test_the_map_the_moves_and_the_slider_are_pytorchs(opened, path, run):
 
     left, _, _, top = live["extent"]
     scale = page.locator(".stage").evaluate("node => node.clientWidth") / 2.4
-    points = page.locator("[data-path='1']").get_attribute("points").split()
+    points = page.locator("[data-path='0']").get_attribute("points").split()
     for point in points[1:]:
         (obs,) = task.observe(state)
         state, _, _ = task.step(state, policy(obs).detach().chunk(2, -1)[0].tanh())
@@ -282,14 +257,14 @@ def test_the_map_the_moves_and_the_slider_are_pytorchs(opened, path, run):
 def test_the_agents_run_from_where_they_are(opened, path):
     page = opened(path)
     page.locator("#live").scroll_into_view_if_needed()
-    start = place_of(page, "agent 1")
+    start = place_of(page, "agent 0")
     page.get_by_role("button", name="Let them run").click()
     page.wait_for_timeout(700)
     page.get_by_role("button", name="Stop").click()
-    stopped = place_of(page, "agent 1")
+    stopped = place_of(page, "agent 0")
     assert stopped != start
     page.wait_for_timeout(250)
-    assert place_of(page, "agent 1") == stopped
+    assert place_of(page, "agent 0") == stopped
     page.get_by_label("arrows").check()
     assert page.locator(".small-arrow").count() == 2 * 11 * 11
 

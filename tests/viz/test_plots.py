@@ -12,8 +12,9 @@ from dico import viz
 from dico.random import Random
 from dico.tasks import from_settings
 from dico.viz.cast import choose
-from dico.viz.scenes import Picture, legend
+from dico.viz.scenes import Picture
 from dico.viz.style import new_figure
+from dico.viz.views import legend
 
 
 @pytest.fixture

@@ -114,7 +114,7 @@ def draw(command: Map) -> Path:
     check_positive("resolution", command.resolution)
     if command.coordinates and command.arrows:
         raise ValueError("arrows show actions at positions: leave out --arrows or --coordinates")
-    cast = viz.choose(load(command.run), command.levels, command.seed)
+    cast = viz.choose(snapshot(load(command.run)), command.levels, command.seed)
     if command.coordinates:
         figure = viz.draw_slice(cast, command.coordinates, command.state_seed, resolution=command.resolution)
     else:
@@ -129,7 +129,7 @@ def film(command: Video, console: Console) -> Path:
     check_positive("fps", command.fps)
     viz.check_fps(command.fps, out)
     dpi = GIF_DPI if out.suffix == ".gif" else DPI
-    run = load(command.run)
+    run = snapshot(load(command.run))
     if command.of == "distances":
         drawing = viz.film_distances(run, command.levels, command.seed, fps=command.fps, dpi=dpi)
     else:

@@ -5,24 +5,16 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.axes import Axes
 
-from dico.analysis import LevelSummary, bounds_of, controlled_group, controlled_metric, summary
-from dico.bounds import MaxSND, max_snd
+from dico.analysis import LevelSummary, bounds_of, summary
 from dico.runs import Run
 from dico.tasks.scene import TEAM
 from dico.viz.colours import level_colours
 from dico.viz.labels import level_label, metric_name, run_names
+from dico.viz.limits import wall
 from dico.viz.style import FAINT, INK, lost, plain_numbers
 
 SAME_PLACE = 0.02
 """Points nearer than this share of the whole range hide each other."""
-
-
-def wall(run: Run) -> MaxSND | None:
-    """The largest SND that fits the action box; None if another metric is controlled, or there is but one agent."""
-    group = next(each for each in run.groups if each["name"] == controlled_group(run))
-    if controlled_metric(run) != "snd" or group["n_agents"] < 2:
-        return None
-    return max_snd(group["n_agents"], group["low"], group["high"])
 
 
 def plot_decision(axes: Axes, runs: Sequence[Run], stat: str = "mean") -> Axes:

@@ -16,7 +16,6 @@ from dico.viz.distances import DISTANCE, distance_scale, matrices, plot_distance
 from dico.viz.fields import as_mapped, check_coordinates
 from dico.viz.labels import metric_name
 from dico.viz.maps import colour_bar, extent_of, map_scale, middle_of, plot_map, plot_slice
-from dico.viz.scenes import aspect_of, covering, legend
 from dico.viz.style import (
     ONE,
     caption,
@@ -32,6 +31,7 @@ from dico.viz.style import (
     who,
 )
 from dico.viz.trajectories import FRAMES, moments, plot_strip
+from dico.viz.views import aspect_of, covering, legend
 
 ROLLOUT = 20
 """Episodes whose observations surround a map over two observed numbers."""

@@ -21,9 +21,10 @@ from dico.viz.cast import Cast, one_of_each, seeds_of
 from dico.viz.distances import DISTANCE, distance_scale, matrices, plot_distances, renew_distances
 from dico.viz.fields import Extent, Field, field_of, grid, seen_on_grid
 from dico.viz.maps import colour_bar, map_scale, plot_field
-from dico.viz.scenes import Picture, array, aspect_of, covering, legend
+from dico.viz.scenes import Picture
 from dico.viz.style import caption, level_panels, level_title, styled, what, who
 from dico.viz.video import Film
+from dico.viz.views import array, aspect_of, covering, legend
 
 HOLD = 1.0
 """Seconds for which the last picture stands."""

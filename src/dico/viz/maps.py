@@ -15,8 +15,9 @@ from torch import Tensor
 from dico.tasks import Task, map_state
 from dico.tasks.scene import TEAM
 from dico.viz.fields import Extent, Field
-from dico.viz.scenes import Picture, array
+from dico.viz.scenes import Picture
 from dico.viz.style import MAP
+from dico.viz.views import array
 
 ARROWS = 7
 """Arrows along each side of a map."""

@@ -60,18 +60,18 @@ def payload(runs: Sequence[Run], stat: str = "mean") -> dict[str, Any]:
     shown = [pictures(run, part["best"]) for run, part in zip(moments, parts, strict=True)]
     found = {
         "metric": metric,
-        "facts": words.facts(runs),
-        "statistic": words.statistic(runs, stat, metric),
+        "facts": words.facts(moments),
+        "statistic": words.statistic(moments, stat, metric),
         "metrics": words.metrics(metric),
         "levels": _levels(runs),
         "scale": MAP_COLOURS,
         "notes": words.notes(dict(zip(names, moments, strict=True))),
         "missing": _missing(shown),
-        "reproduce": words.reproduce(runs),
+        "taken": words.taken(dict(zip(names, shown, strict=True))),
         "runs": [{"name": name, **part, **each.values} for name, part, each in zip(names, parts, shown, strict=True)],
-        "footer": words.footer(runs, stat),
+        "footer": words.footer(moments, stat),
     }
-    _fill_with_networks(found, runs, shown)
+    _fill_with_networks(found, moments, shown)
     return found
 
 

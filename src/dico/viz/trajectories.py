@@ -7,8 +7,9 @@ from matplotlib.axes import Axes
 
 from dico.tasks.scene import Scene
 from dico.viz.fields import Extent
-from dico.viz.scenes import Picture, array, covering
+from dico.viz.scenes import Picture
 from dico.viz.style import FAINT
+from dico.viz.views import array, covering
 
 FRAMES = 5
 """Pictures in a strip."""

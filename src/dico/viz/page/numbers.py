@@ -8,48 +8,42 @@ from jaxtyping import Float, Int
 
 from dico import analysis
 from dico.analysis import Band, LevelSummary
-from dico.bounds import max_snd
 from dico.runs import Run, plain
+from dico.viz.limits import wall
 from dico.viz.page.encode import floats, quantised
-from dico.viz.reproduce import command
+from dico.viz.reproduce import about, command
 
 POINTS = 300
 """Curves are thinned to so many iterations, evenly spaced, the last included."""
 MOMENTS = 50
 """And distances between agents to so many."""
-TEAM = 3
+MATRIX_FROM = 3
 """From so many agents on, who differs from whom is worth a matrix."""
 
 
 def numbers(run: Run, stat: str) -> dict[str, Any]:
     """Everything about a run that needs no network: summary, curves, configuration, machine."""
-    levels = analysis.summary(run, stat)
+    levels, limit = analysis.summary(run, stat), wall(run)
     frames = analysis.frames(run)
     finals = analysis.final(run, "reward")
+    kept = _kept(frames)
     return {
         "folder": str(run.folder),
         "members": len(run.members),
         "seeds": max(level.seeds + level.diverged for level in levels),
         "progress": {"frames": int(frames[-1]), "total": int(run.config.get("frames") or frames[-1])},
         "took": _took(run),
-        "best": analysis.best_level(run, stat),
-        "maximum": maximum(run),
+        "best": analysis.best_level(run, stat) if len(levels) > 1 else None,
+        "maximum": limit.value if limit else None,
         "summary": [_summary(level, finals[analysis.of_level(run, level.level)]) for level in levels],
-        "frames": floats(frames[thinned(len(frames))]),
-        "curves": _curves(run, stat),
+        "frames": floats(frames[kept]),
+        "curves": _curves(run, stat, kept),
         "distances": _distances(run),
-        "config": dict(run.config),
+        "config": _sound(dict(run.config)),
         "machine": _machine(run),
         "command": command(run.config, run.session),
+        "how": about(run),
     }
-
-
-def maximum(run: Run) -> float | None:
-    """The largest SND that fits the action box; None where the levels are of another metric, or an agent is alone."""
-    group = _group(run)
-    if analysis.controlled_metric(run) != "snd" or group["n_agents"] < 2:
-        return None
-    return max_snd(group["n_agents"], group["low"], group["high"]).value
 
 
 def thinned(count: int, most: int = POINTS) -> Int[np.ndarray, " kept"]:
@@ -72,11 +66,17 @@ def measured(run: Run) -> dict[str, Float[np.ndarray, "members iterations"]]:
     return found | ({"overflow": analysis.curves(run, "overflow")} if "overflow" in rows[0] else {})
 
 
-def _curves(run: Run, stat: str) -> dict[str, dict[str, Any]]:
+def _kept(frames: Float[np.ndarray, " iterations"]) -> Int[np.ndarray, " kept"]:
+    """The iterations that the curves show; not those whose lines were lost, of which not even the frames are known."""
+    whole = np.flatnonzero(np.isfinite(frames))
+    return whole[thinned(len(whole))]
+
+
+def _curves(run: Run, stat: str, kept: Int[np.ndarray, " kept"]) -> dict[str, dict[str, Any]]:
     known = analysis.diverged(run)
     return {
         name: {
-            level: _curve(values[analysis.of_level(run, level) & ~known], stat)
+            level: _curve(values[analysis.of_level(run, level) & ~known][:, kept], stat)
             for level in analysis.levels(run)
             if np.isfinite(values[analysis.of_level(run, level)]).any()
         }
@@ -85,17 +85,16 @@ def _curves(run: Run, stat: str) -> dict[str, dict[str, Any]]:
 
 
 def _curve(values: Float[np.ndarray, "seeds iterations"], stat: str) -> dict[str, Any]:
-    kept = values[:, thinned(values.shape[1])]
-    band = analysis.aggregate(kept, stat)
+    band = analysis.aggregate(values, stat)
     low, high = (floats(end) if band.has_interval else None for end in (band.low, band.high))
-    return {"centre": floats(band.centre), "low": low, "high": high, "seeds": [floats(seed) for seed in kept]}
+    return {"centre": floats(band.centre), "low": low, "high": high, "seeds": [floats(seed) for seed in values]}
 
 
 def _distances(run: Run) -> dict[str, Any] | None:
     """How far every two agents are apart, mean over seeds, at some iterations; two agents need no matrix."""
     group, controlled = _group(run), analysis.controlled_group(run)
     ours = [row for row in run.rows() if row.get("group", controlled) == controlled]
-    if group["n_agents"] < TEAM or "distances" not in ours[0]:
+    if group["n_agents"] < MATRIX_FROM or "distances" not in ours[0]:
         return None
     values = run.metric("distances", controlled).numpy()
     sound = ~analysis.diverged(run)
@@ -131,11 +130,24 @@ def _interval(band: Band) -> list[float | None]:
 
 def _machine(run: Run) -> dict[str, Any] | None:
     if "machine" in run.session:
-        return run.session["machine"]
+        return _sound(run.session["machine"])
     try:
-        return json.loads((run.folder / "machine.json").read_text("utf-8"))
+        return _sound(json.loads((run.folder / "machine.json").read_text("utf-8")))
     except (OSError, ValueError):
         return None
+
+
+def _sound(value: Any) -> Any:
+    """As it is, but for numbers that are none, which JSON has no word for: None.
+
+    >>> _sound({"memory": [1.5, float("nan")]})
+    {'memory': [1.5, None]}
+    """
+    if isinstance(value, dict):
+        return {name: _sound(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_sound(each) for each in value]
+    return plain(value) if isinstance(value, float) else value
 
 
 def _group(run: Run) -> Any:
@@ -143,10 +155,15 @@ def _group(run: Run) -> Any:
 
 
 def _took(run: Run) -> str:
-    """How long the iterations took, if the run says so."""
+    """How long the iterations took, if the run says so: members trained together have the same times."""
     if "seconds" not in run.rows()[0]:
         return ""
-    return _duration(float(run.metric("seconds").nanmean(0).nansum()))
+    seconds = run.metric("seconds")
+    took = _duration(float(seconds.nanmean(0).nansum()))
+    if len(seconds) == 1:
+        return took
+    together = bool((seconds.nan_to_num() - seconds.nanmean(0).nan_to_num())[~seconds.isnan()].abs().max() == 0)
+    return f"{took}, all members together" if together else f"{took} for each member"
 
 
 def _duration(seconds: float) -> str:

@@ -9,19 +9,24 @@ from jaxtyping import Float
 from torch import Tensor
 
 from dico.runs import Member, Run
+from dico.snapshot import Snapshot
 from dico.tasks import MappedTask, map_state
 from dico.tasks.navigation import SPAWN, Navigation
 from dico.tasks.scene import TEAM
-from dico.viz.cast import Cast, choose
+from dico.viz.cast import Cast, choose, seeds_of
+from dico.viz.fields import Extent
+from dico.viz.limits import wall
 from dico.viz.page.encode import floats, quantised
 from dico.viz.page.networks import encode_policy, parts_of
-from dico.viz.page.numbers import maximum
 from dico.viz.page.scenes import encode_scene
+from dico.viz.views import covering, legend
 
 RESOLUTION = 60
 """Cells of a map along each side."""
 START = 0
 """Seed of the start that all levels play from and that the maps show, as in the figures."""
+BEYOND = 1.2
+"""How far the slider goes beyond the trained diversity, at least."""
 CHECKED = 256
 """Observations at which the page's networks are held against the original ones."""
 
@@ -37,14 +42,14 @@ class Pictures:
 
 
 @torch.no_grad()
-def pictures(run: Run, best: str | None) -> Pictures:
+def pictures(run: Snapshot, best: str | None) -> Pictures:
     """Episodes and maps of the first seed of each level; they need a checkpoint."""
     try:
         cast = choose(run)
-        episodes = _episodes(cast)
+        values = _episodes(cast)
     except (ValueError, ImportError) as error:
         return Pictures(missing=dict.fromkeys(("episodes", "maps", "live"), f"Nothing to show: {error}."))
-    values: dict[str, Any] = {"episodes": episodes}
+    values["taken"] = {"seeds": seeds_of(cast.members), "frames": run.checkpoints()[0].frames}
     missing: dict[str, str] = {}
     task = cast.task
     if isinstance(task, MappedTask):
@@ -71,7 +76,9 @@ def network(run: Run, member: Member) -> dict[str, Any]:
     width = policy.deviations.inputs  # pyright: ignore[reportAttributeAccessIssue]
     reach = 4 * SPAWN  # goals and agents can be dragged no farther apart
     obs = reach * (2 * torch.rand(CHECKED, width, generator=torch.Generator().manual_seed(0)) - 1)
-    return {"level": member.constraint, "seed": member.seed, **encode_policy(policy, obs, maximum(run) or 0.0)}
+    limit, trained = wall(run), policy.constraint(policy.snd_hat).item()
+    most = max(limit.value if limit else 1.0, BEYOND * trained)
+    return {"level": member.constraint, "seed": member.seed, "reach": most, **encode_policy(policy, obs, most)}
 
 
 def _most_wanted(members: Sequence[Member], best: str | None) -> tuple[Member, ...]:
@@ -81,35 +88,41 @@ def _most_wanted(members: Sequence[Member], best: str | None) -> tuple[Member, .
     return tuple(dict.fromkeys([members[0], members[-1], *controlled[-1:], *favourite, *members]))
 
 
-def _episodes(cast: Cast) -> list[dict[str, Any]]:
+def _episodes(cast: Cast) -> dict[str, Any]:
+    """An episode of each level, in one view that holds them all, what the shapes are, and the map underneath."""
     recording = cast.record(START)
+    scenes = [cast.scene(recording, k) for k in range(len(cast.members))]
+    extent = covering(scenes)
     team = list(cast.task.groups[cast.controlled].agents)
-    return [
+    episodes = [
         {
             "level": member.constraint,
             "seed": member.seed,
             "rewards": floats(recording.reward[k, : recording.length(k), 0, team].mean(-1).numpy()),
             "ended": recording.length(k) < cast.task.horizon,
-            **encode_scene(cast.scene(recording, k)),
+            **encode_scene(scenes[k], extent),
         }
         for k, member in enumerate(cast.members)
     ]
+    lasts = isinstance(cast.task, Navigation)  # goals stay where they are, and nothing else is seen
+    under = _fields(cast, extent) if lasts and extent != scenes[0].extent else None
+    return {"episodes": episodes, "key": legend(scenes[0]), "lasts": lasts, "under": under}
 
 
 def _maps(cast: Cast) -> dict[str, Any]:
-    start = cast.start(START)
-    fields = cast.fields(start, resolution=RESOLUTION)
-    scene = cast.task.scene(map_state(lambda tensor: tensor[None], start))
+    scene = cast.task.scene(map_state(lambda tensor: tensor[None], cast.start(START)))
+    return {**_fields(cast, scene.extent), "scene": encode_scene(scene), "key": legend(scene, over_map=True)}
+
+
+def _fields(cast: Cast, extent: Extent) -> dict[str, Any]:
+    """Each level's diversity over what is shown, at the start."""
+    fields = cast.fields(cast.start(START), extent, resolution=RESOLUTION)
     panels = [
         {"level": member.constraint, "mean": each.snd.mean().item(), "values": quantised(each.snd.double().numpy())}
         for member, each in zip(cast.members, fields, strict=True)
     ]
-    return {
-        "rows": RESOLUTION, "columns": RESOLUTION, "extent": scene.extent,
-        "most": max(each.snd.max().item() for each in fields),
-        "panels": panels, "scene": encode_scene(scene),
-        "lasts": isinstance(cast.task, Navigation),  # goals stay where they are, and nothing else is seen
-    }  # fmt: skip
+    most = max(each.snd.max().item() for each in fields)
+    return {"rows": RESOLUTION, "columns": RESOLUTION, "extent": extent, "most": most, "panels": panels}
 
 
 def _surroundings(cast: Cast, task: Navigation) -> dict[str, Any]:
@@ -119,7 +132,6 @@ def _surroundings(cast: Cast, task: Navigation) -> dict[str, Any]:
         "goals": _pairs(start.goal[: task.distinct_goals]),
         "extent": task.scene(start).extent,
         "colours": TEAM,
-        "most": maximum(cast.run) or 1.0,
         "networks": [],
         "absent": [],
     }

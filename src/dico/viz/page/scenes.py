@@ -7,16 +7,16 @@ import torch
 from torch import Tensor
 
 from dico.tasks import Scene
+from dico.viz.fields import Extent
 from dico.viz.page.encode import floats, octets, quantised, words
+from dico.viz.views import MOVES
 
 LEVELS = 255
 """Cells have so many shades."""
-MOVED = 1e-6
-"""What moves no farther than this stands still, and leaves no trail."""
 
 
-def encode_scene(scene: Scene) -> dict[str, Any]:
-    """A scene whose one batch dimension is the steps of an episode.
+def encode_scene(scene: Scene, extent: Extent | None = None) -> dict[str, Any]:
+    """A scene whose one batch dimension is the steps of an episode; ``extent`` is what to show instead of its own.
 
     >>> from dico.random import Random
     >>> from dico.tasks import make
@@ -46,25 +46,30 @@ def encode_scene(scene: Scene) -> dict[str, Any]:
         }
         for box in scene.boxes
     ]  # fmt: skip
-    lines = [{"colour": line.colour, "start": place(line.start), "end": place(line.end)} for line in scene.lines]
+    lines = [
+        {"role": line.role, "colour": line.colour, "start": place(line.start), "end": place(line.end)}
+        for line in scene.lines
+    ]
     stacked = torch.stack(places, -2)
     return {
-        "extent": scene.extent, "steps": len(stacked), "things": len(places),
+        "extent": extent or scene.extent, "steps": len(stacked), "things": len(places),
         "places": quantised(stacked.double().numpy()),
-        "circles": circles, "boxes": boxes, "lines": lines, "field": _cells(scene.field),
+        "circles": circles, "boxes": boxes, "lines": lines, "field": _cells(scene),
     }  # fmt: skip
 
 
 def _moves(centre: Tensor) -> bool:
-    return bool((centre - centre[:1]).abs().max() > MOVED)
+    return bool((centre - centre[:1]).abs().max() > MOVES)
 
 
-def _cells(field: Tensor | None) -> dict[str, Any] | None:
+def _cells(scene: Scene) -> dict[str, Any] | None:
     """The cells at first, and each change of a cell as step, cell and new value."""
+    field = scene.field
     if field is None:
         return None
     shades = (field.clamp(0, 1) * LEVELS).round().to(torch.int64).flatten(1).numpy()
     step, cell = np.nonzero(shades[1:] != shades[:-1])
     changes = np.stack([step + 1, cell, shades[step + 1, cell]], -1)
     rows, columns = field.shape[-2:]
-    return {"rows": rows, "columns": columns, "first": octets(shades[0].astype(np.uint8)), "changes": words(changes)}
+    first = octets(shades[0].astype(np.uint8))
+    return {"rows": rows, "columns": columns, "extent": scene.extent, "first": first, "changes": words(changes)}

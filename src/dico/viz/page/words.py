@@ -8,6 +8,8 @@ from dico import analysis
 from dico.analysis import STATISTICS
 from dico.runs import Run
 from dico.snapshot import Snapshot
+from dico.viz.labels import level_label
+from dico.viz.page.pictures import Pictures
 
 BANDS = {
     "mean": ("Mean", "one standard deviation on either side", "mean ± standard deviation"),
@@ -25,7 +27,7 @@ def facts(runs: Sequence[Run]) -> list[str]:
     options = run.config.get("task_options") or ()
     with_options = f" with {', '.join(options)}" if len(options) <= FEW else f" with {len(options)} options"
     agents = [(group["n_agents"], group["name"]) for group in run.groups]
-    team = _plural(agents[0][0], "agent") if len(agents) == 1 else " and ".join(f"{n} {name}" for n, name in agents)
+    team = _plural(agents[0][0], "agent") if len(agents) == 1 else " and ".join(_several(n, name) for n, name in agents)
     controlled = f"diversity of {analysis.controlled_group(run)} controlled"
     return [
         str(run.config["task"]) + (with_options if options else ""),
@@ -57,11 +59,31 @@ def statistic(runs: Sequence[Run], stat: str, metric: str) -> dict[str, str]:
         "measured value itself."
     )
     return {
-        "curves": alone or f"{centre} over {many} (line) and {around} (band); dashed: the desired values.",
+        "curves": f"{alone or f'{centre} over {many} (line) and {around} (band).'} {_lines(runs)}",
         "table": f"Over the last tenth of the iterations{'' if alone else f', {both} over {many}'}. {alone} {tracking}",
         "final": f"Reward over the last tenth of the iterations, against the desired {metric}. "
         + (alone or f"Marks and whiskers: {both} over {many}; dots: single seeds."),
     }
+
+
+def _lines(runs: Sequence[Run]) -> str:
+    """Which line is which: where several runs have lines of their own, desired values are marked in another way."""
+    several = len(runs) > 1
+    apart = "Colours tell the desired values apart, line patterns the runs (see the legend)." if several else ""
+    if all(level == "free" for run in runs for level in analysis.levels(run)):
+        return apart
+    desired = "Thin lines that end in a triangle: the desired values." if several else "Dashed: the desired values."
+    return f"{apart} {desired}".strip()
+
+
+def taken(shown: Mapping[str, Pictures]) -> str:
+    """Whose networks the maps, the episodes and the live part show, of runs given by name."""
+    parts = [
+        f"{f'{name}: ' if len(shown) > 1 else ''}{found['seeds']}, after {found['frames']:,} frames"
+        for name, each in shown.items()
+        if (found := each.values.get("taken"))
+    ]
+    return f"Networks of {'; '.join(parts)}." if parts else ""
 
 
 def metrics(metric: str) -> list[dict[str, Any]]:
@@ -81,27 +103,34 @@ def notes(runs: Mapping[str, Snapshot]) -> list[str]:
         whose = f"{name}: " if len(runs) > 1 else ""
         gone = analysis.diverged(run)
         if gone.any():
-            who = ", ".join(f"{m.constraint} (seed {m.seed})" for m in run.members if gone[m.index])
+            who = ", ".join(f"{level_label(m.constraint)} (seed {m.seed})" for m in run.members if gone[m.index])
             found.append(f"{whose}diverged and left out of all numbers: {who}.")
         found += [f"{text}." for text in run.said]
     return found
 
 
-def reproduce(runs: Sequence[Run]) -> str:
-    """What the commands of the page are."""
-    if any("command" in run.session for run in runs):
-        return "The command that trained the first member; the others differ in desired diversity and seed."
-    return "The command with every setting written out, so that defaults of another version do not matter."
-
-
 def footer(runs: Sequence[Run], stat: str) -> str:
     """What the page is, in one line."""
     when = datetime.now().strftime("%Y-%m-%d %H:%M")
-    return f"Written by dico on {when}: {', '.join(facts(runs))}; {STATISTICS[stat]} over seeds."
+    over = "" if seeds(runs) == "1 seed" else f"; {STATISTICS[stat]} over seeds"
+    return f"Written by dico on {when}: {', '.join(facts(runs))}{over}."
 
 
 def _metric(key: str, title: str, about: str, least: float | None = None) -> dict[str, Any]:
     return {"key": key, "title": title, "about": about, "least": least}
+
+
+def _several(count: int, name: str) -> str:
+    """So many of a group.
+
+    >>> _several(2, "adversary"), _several(1, "agent"), _several(2, "agents"), _several(3, "team_1")
+    ('2 adversaries', '1 agent', '2 agents', '3 in team_1')
+    """
+    if not name.isalpha():
+        return f"{count} in {name}"
+    if count == 1 or name.endswith("s"):
+        return f"{count} {name}"
+    return f"{count} {name.removesuffix('y')}ies" if name.endswith("y") else f"{count} {name}s"
 
 
 def _plural(count: Any, thing: str) -> str:

@@ -3,9 +3,9 @@
 import { axes, band, path } from "./axes.js";
 import { floats } from "./data.js";
 import { element, redraw, section, svg, swatch, tickBox } from "./dom.js";
-import { decimalsFor, frames, interval, known, levelLabel, number } from "./format.js";
-import { percent, percentInterval, widened } from "./format.js";
-import { DASHES } from "./selection.js";
+import { decimalsOf, extremes, frames, interval, levelLabel, number } from "./format.js";
+import { percent, percentDecimals, percentInterval, widened } from "./format.js";
+import { DASHES, runLine } from "./selection.js";
 import { Tip } from "./tip.js";
 
 const HEIGHT = 280;
@@ -62,13 +62,13 @@ class Curves {
   draw() {
     this.shown = this.series.filter(({ run, level }) => this.selection.shows(run, level));
     const desired = this.metric.key === "diversity" ? this.report.levels.filter((level) => this.has(level)) : [];
-    const first = Math.min(...this.series.map(({ xs }) => xs[0]));
+    const [first] = extremes(this.series.map(({ xs }) => xs[0]));
     const last = this.longest.at(-1);
     this.frame = axes({
       width: this.box.clientWidth, height: HEIGHT, y: this.range(desired), yFormat: this.show,
       x: first < last ? [first, last] : [0.9 * first, 1.1 * first + 1], xLabel: "frames per member", xFormat: frames,
     });
-    desired.forEach((level) => drawDesired(this.frame, level));
+    desired.forEach((level) => drawDesired(this.frame, level, this.report.runs.length > 1));
     this.shown.forEach((each) => drawSeries(this.frame, each, this.selection.seeds));
     this.marks = svg("g", { class: "cursor" });
     this.frame.picture.append(this.marks);
@@ -88,8 +88,7 @@ class Curves {
     const lines = this.shown.flatMap(({ centre, low, high, seeds }) =>
       [centre, low ?? [], high ?? [], ...(this.selection.seeds ? seeds : [])]);
     const bounds = desired.map(({ least, most }) => [least, most]);
-    const values = known([...lines, ...bounds].flatMap((line) => [...line]));
-    const [low, high] = widened(Math.min(...values), Math.max(...values));
+    const [low, high] = widened(...extremes([...lines, ...bounds].flatMap((line) => [...extremes(line)])));
     return [Math.max(low, this.metric.least ?? -Infinity), high];
   }
 
@@ -123,11 +122,13 @@ class Curves {
       if (!Number.isFinite(centre[index])) continue;
       this.marks.append(svg("circle", { cx: toX(xs[index]), cy: toY(centre[index]), r: 3.5, fill: colour }));
     }
-    const decimals = decimalsFor(there.map(({ centre, index }) => centre[index]), 3);
-    this.tip.show(toX(at), `${frames(at)} frames`, there.map(({ colour, name, centre, low, high, index }) => {
-      const values = [centre[index], low?.[index] ?? null, high?.[index] ?? null];
-      const text = this.metric.key === "tracking" ? percentInterval(values) : interval(values, decimals);
-      return [[swatch(colour), name], text];
+    const values = there.map(({ centre, low, high, index }) =>
+      [centre[index], low?.[index] ?? null, high?.[index] ?? null]);
+    const [decimals, text] = this.metric.key === "tracking"
+      ? [percentDecimals(values), percentInterval] : [decimalsOf(values), interval];
+    this.tip.show(toX(at), `${frames(at)} frames`, there.map(({ run, colour, name }, k) => {
+      const mark = this.report.runs.length > 1 ? runLine(run, colour) : swatch(colour);
+      return [[mark, name], text(values[k], decimals)];
     }));
   }
 }
@@ -142,13 +143,14 @@ function drawSeries({ plot, toX, toY }, { run, colour, xs, centre, low, high, se
   plot.append(group);
 }
 
-/** Dashed lines at what a level asks for: its value, or its bounds. */
-function drawDesired({ plot, toY, left, right }, { least, most, colour, text }) {
+/** Lines at what a level asks for, its value or its bounds: dashed, or with a triangle where dashes tell runs apart. */
+function drawDesired({ plot, picture, toY, left, right }, { least, most, colour, text }, several) {
   const bounds = [...new Set([least, most])].filter((value) => value !== null && (value > 0 || least === most));
   for (const value of bounds) {
     const y = toY(value);
-    const look = { stroke: colour, class: "desired", "data-desired": text };
+    const look = { stroke: colour, class: several ? "desired thin" : "desired", "data-desired": text };
     plot.append(svg("line", { x1: left, x2: right, y1: y, y2: y, ...look }));
+    if (several) picture.append(svg("path", { d: `M${right + 2} ${y}l9-5v10z`, fill: colour, class: "desired-mark" }));
   }
 }
 

@@ -2,7 +2,7 @@
 
 import { axes } from "./axes.js";
 import { element, redraw, section, svg } from "./dom.js";
-import { interval, known, levelLabel, number, widened } from "./format.js";
+import { extremes, interval, known, levelLabel, number, widened } from "./format.js";
 import { DASHES } from "./selection.js";
 import { Tip } from "./tip.js";
 
@@ -10,6 +10,7 @@ const HEIGHT = 340;
 const MARK = 9; // half the size of a mark, with a little room
 const NEAR = 2.5; // the wall is drawn if it is at most so many times as far as the farthest level
 const TITLE = "Which diversity is best?";
+const ALONE = "Final reward"; // of one level there is nothing to choose
 const OPEN = "Levels without one desired value (free, bounds) stand where they landed, as open marks.";
 /** The mark of each run, around its centre; the first run has circles. */
 const OUTLINES = [
@@ -31,11 +32,13 @@ export function decision(report, selection) {
   selection.addEventListener("change", draw);
   redraw(box, draw);
   const best = report.runs.filter((run) => run.best).map((run) => named(report, run.name, run.best));
+  const title = report.levels.length > 1 ? TITLE : ALONE;
   const lead = [
-    report.statistic.final, OPEN, wall ? `More than ${number(wall)} does not fit the action box.` : "",
+    report.statistic.final, drawable.every(({ exact }) => exact) ? "" : OPEN,
+    wall ? `More than ${number(wall)} does not fit the action box.` : "",
     best.length ? `Best: ${best.join("; ")}.` : "",
   ];
-  return section("decision", TITLE, lead.join(" "), element("figure", { class: "panel" }, box));
+  return section("decision", title, lead.filter(Boolean).join(" "), element("figure", { class: "panel" }, box));
 }
 
 function named(report, run, level) {
@@ -50,12 +53,12 @@ function pointOf(report, { name, best }, run, { level, reward, diversity, finals
 }
 
 function chart(report, points, all, wall, width, tip) {
-  const farthest = Math.max(...all.map(({ x }) => x), 1e-3);
-  const walled = wall && wall <= NEAR * farthest;
-  const end = walled ? Math.max(wall, farthest) * 1.06 : farthest * 1.12;
-  const rewards = known(all.flatMap(({ reward, finals }) => [...reward, ...finals]));
+  const [, farthest] = extremes(all.map(({ x }) => x));
+  const walled = wall && (wall <= NEAR * farthest || farthest === 0);
+  const end = walled ? Math.max(wall, farthest) * 1.06 : farthest * 1.12 || 1;
+  const rewards = extremes(all.flatMap(({ reward, finals }) => [...reward, ...finals]));
   const frame = axes({
-    width, height: HEIGHT, x: [-0.04 * end, end], y: widened(Math.min(...rewards), Math.max(...rewards), 0.14),
+    width, height: HEIGHT, x: [-0.04 * end, end], y: widened(...rewards, 0.14),
     xLabel: `desired ${report.metric}`, yLabel: "final reward per step",
   });
   if (walled) drawWall(frame, wall);
@@ -110,7 +113,7 @@ function drawNames({ picture, toX, toY, left, right }, points, all, alone) {
     const text = best && alone ? `${levelLabel(level)} · best` : levelLabel(level);
     const half = 4.2 * text.length;
     const [markX, markY] = [toX(x), toY(reward[0])];
-    const top = Math.min(toY(Math.max(...known([...reward, ...finals]))), markY - 4) - 13;
+    const top = Math.min(toY(extremes([...reward, ...finals])[1]), markY - 4) - 13;
     const beside = MARK + half + 2;
     const places = [[0, top], [-beside, markY - 10], [beside, markY - 10], [-beside, markY + 10], [beside, markY + 10]];
     const within = (wanted) => Math.min(Math.max(wanted, left + half), right - half);

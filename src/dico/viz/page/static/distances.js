@@ -2,7 +2,7 @@
 
 import { floats, quantised } from "./data.js";
 import { chooser, element, redraw, section, swatch, svg } from "./dom.js";
-import { frames, levelLabel, number } from "./format.js";
+import { decimalsFor, frames, levelLabel } from "./format.js";
 import { colourBar, colourScale } from "./heat.js";
 
 const TITLE = "Who differs from whom";
@@ -54,6 +54,7 @@ function matrix({ text, colour: levelColour }, { agents, most, levels }, colour)
   const picture = svg("svg", { viewBox: `0 0 ${200 + ROOM} ${200 + ROOM}`, class: "matrix", role: "img" });
   const caption = element("figcaption", {}, element("span", {}, swatch(levelColour), levelLabel(text)));
   const node = element("figure", { class: "map", "data-level": text }, caption, picture);
+  const decimals = Math.min(decimalsFor([most], 4), 3);
   const pairOf = (i, j) => i * agents - (i * (i + 1)) / 2 + j - i - 1;
   const draw = (moment, visible) => {
     node.hidden = !visible;
@@ -62,7 +63,7 @@ function matrix({ text, colour: levelColour }, { agents, most, levels }, colour)
     const cells = [];
     for (let i = 0; i < agents; i++) {
       const along = ROOM + (i + 0.5) * side;
-      cells.push(label(ROOM / 2, along, i + 1, "tick-label"), label(along, ROOM / 2, i + 1, "tick-label"));
+      cells.push(label(ROOM / 2, along, i, "tick-label"), label(along, ROOM / 2, i, "tick-label"));
       for (let j = 0; j < agents; j++) cells.push(...cell(ROOM + j * side, ROOM + i * side, side, at(i, j)));
     }
     picture.replaceChildren(...cells);
@@ -72,7 +73,8 @@ function matrix({ text, colour: levelColour }, { agents, most, levels }, colour)
     const share = most > 0 ? value / most : 0;
     const square = svg("rect", { x, y, width: side, height: side, fill: `rgb(${colour(share)})` });
     if (agents > NUMBERED) return [square];
-    return [square, label(x + side / 2, y + side / 2, number(value), share > 0.6 ? "on-light" : "on-dark")];
+    const text = value === 0 ? "0" : value.toFixed(decimals);
+    return [square, label(x + side / 2, y + side / 2, text, share > 0.6 ? "on-light" : "on-dark")];
   };
   return { node, draw, level: text };
 }

@@ -45,6 +45,13 @@ export function section(id, title, lead, ...children) {
   return element("section", { id, "aria-labelledby": `${id}-title` }, heading, about, children);
 }
 
+/** What the shapes of a scene are; the tasks' black is grey on a dark page. */
+export function sceneKey(parts) {
+  const [first, ...others] = parts.join(", ").split("black");
+  const black = () => [element("span", { class: "if-light" }, "black"), element("span", { class: "if-dark" }, "grey")];
+  return element("p", { class: "hint" }, first, others.flatMap((part) => [...black(), part]));
+}
+
 /** A canvas of a size in CSS pixels, sharp on any screen; returns its context in those pixels. */
 export function sharp(canvas, width, height) {
   const ratio = Math.min(window.devicePixelRatio || 1, 3);

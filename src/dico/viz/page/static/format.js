@@ -28,25 +28,55 @@ export function frames(value) {
   return value >= 1e3 ? `${number(value / 1e3)} k` : number(value);
 }
 
+/** Least and greatest of any many values; those that are no numbers do not count. */
+export function extremes(values) {
+  let [least, greatest] = [Infinity, -Infinity];
+  for (const value of values) {
+    if (!Number.isFinite(value ?? NaN)) continue;
+    if (value < least) least = value;
+    if (value > greatest) greatest = value;
+  }
+  return [least, greatest];
+}
+
 /** Decimals that give the largest of some numbers `digits` significant ones. */
-export function decimalsFor(values, digits = 4) {
-  const largest = Math.max(...known(values).map(Math.abs), 0);
+export function decimalsFor(values, digits) {
+  const [, largest] = extremes([0, ...values].map((value) => Math.abs(value)));
   return largest > 0 ? Math.min(Math.max(digits - 1 - Math.floor(Math.log10(largest)), 0), 8) : 0;
 }
 
+/** Decimals for some intervals: two significant digits of the narrowest, and from three to five of the largest. */
+export function decimalsOf(intervals) {
+  const halves = known(intervals.map(([, low, high]) => ((low ?? NaN) < high ? (high - low) / 2 : NaN)));
+  const sizes = [...intervals.map(([centre]) => centre), ...halves];
+  const wanted = halves.length ? decimalsFor([extremes(halves)[0]], 2) : 0;
+  return Math.min(Math.max(wanted, decimalsFor(sizes, 3)), decimalsFor(sizes, 5));
+}
+
 /** A centre and its interval, to as many decimals: ± where it is symmetric, else its ends. */
-export function interval([centre, low, high], decimals = decimalsFor([centre, low, high])) {
+export function interval([centre, low, high], decimals = decimalsOf([[centre, low, high]])) {
   const show = (value) => value.toFixed(decimals).replace("-", "−");
   if (!Number.isFinite(centre ?? NaN)) return MISSING;
   if (!Number.isFinite(low ?? NaN) || low === high) return show(centre);
+  const half = (high - low) / 2;
+  const tiny = Number(half.toFixed(decimals)) === 0; // not zero, whatever the decimals have room for
   const symmetric = Math.abs(high + low - 2 * centre) <= 1e-4 * Math.max(high - low, 1e-12);
-  return symmetric ? `${show(centre)} ± ${show(high - centre)}` : `${show(centre)} [${show(low)}, ${show(high)}]`;
+  if (tiny || symmetric) return `${show(centre)} ± ${tiny ? number(half, 2) : show(half)}`;
+  return `${show(centre)} [${show(low)}, ${show(high)}]`;
 }
 
-/** The same, of shares in per cent. */
-export function percentInterval(values, decimals = 1) {
-  const text = interval(values.map((value) => (value === null ? null : 100 * value)), decimals);
+/** The same, of shares in per cent, and decimals for several. */
+export function percentInterval(values, decimals = percentDecimals([values])) {
+  const text = interval(inPercent(values), decimals);
   return text === MISSING ? text : `${text} %`;
+}
+
+export function percentDecimals(intervals) {
+  return Math.min(Math.max(decimalsOf(intervals.map(inPercent)), 1), 3);
+}
+
+function inPercent(values) {
+  return values.map((value) => (value === null ? null : 100 * value));
 }
 
 /** Round numbers within [low, high], about as many as asked for. */
@@ -63,7 +93,7 @@ export function ticks(low, high, wanted = 5) {
 /** [low, high] widened a little, never empty. */
 export function widened(low, high, share = 0.06) {
   if (!(low <= high)) return [0, 1];
-  const room = low === high ? Math.max(Math.abs(low) * 0.1, 0.05) : (high - low) * share;
+  const room = low === high ? Math.abs(low) * 0.1 || 0.05 : (high - low) * share;
   return [low - room, high + room];
 }
 

@@ -45,7 +45,8 @@ export function colourBar(name, colour, most) {
     }
   };
   const label = (value) => {
-    ends.replaceChildren(...[0, 0.5, 1].map((share) => element("span", {}, number(share * value))));
+    const texts = value > 0 ? [0, 0.5, 1].map((share) => number(share * value)) : ["0 everywhere"];
+    ends.replaceChildren(...texts.map((text) => element("span", {}, text)));
     node.setAttribute("aria-label", `${name}: colours from 0 to ${number(value)}`);
   };
   label(most);

@@ -23,7 +23,7 @@ export function live(report) {
   const absent = runs.flatMap((run) => run.live.absent.map(levelLabel));
   const left = absent.length ? ` To keep this page small, the networks of ${absent.join(", ")} are not in it.` : "";
   const members = runs.flatMap((run) => run.live.networks.map((network) => ({ run, network })));
-  return section("live", "Try it", LEAD + left, new Bench(report, members).node);
+  return section("live", "Try it", `${LEAD}${left} ${report.taken}`, new Bench(report, members).node);
 }
 
 class Bench {
@@ -85,10 +85,9 @@ class Bench {
     this.stop();
     const { run, network } = this.members[index];
     this.setting = run.live;
-    this.most = run.maps.most;
-    this.bar.label(this.most);
+    this.recorded = run.maps.most;
     this.policy = network.policy ??= new Policy(network);
-    this.slider.max = Math.max(run.live.most, 1.2 * this.policy.trained).toFixed(2);
+    this.slider.max = String(Math.floor(100 * network.reach) / 100);
     this.desired = this.policy.trained;
     if (this.agents?.length === this.setting.start.length) this.computeMap(true);
     else this.reset();
@@ -144,9 +143,12 @@ class Bench {
     this.run.textContent = "Let them run";
   }
 
-  /** All of it: after a change of the map, the size or the theme. */
+  /** All of it: after a change of the map, the size or the theme. The colours are those of the recorded maps, unless
+   * there is more diversity than they have. */
   paint() {
-    this.stage.paint(this.map.field, this.most, this.colour);
+    const most = Math.max(this.recorded, this.map.field.most);
+    this.bar.label(most);
+    this.stage.paint(this.map.field, most, this.colour);
     this.draw();
   }
 
@@ -165,16 +167,18 @@ class Bench {
   read() {
     const { policy, desired } = this;
     const [wanted, trained] = [number(desired), number(policy.trained)];
+    const ratio = `${wanted} / ${number(policy.estimate)}`;
+    const quotient = policy.degree === 1 ? ratio : `(${ratio}) to the power 1/${policy.degree}`;
     const moved = Math.abs(desired - policy.trained) > MOVED;
     this.value.textContent = wanted;
     this.back.textContent = moved ? `back to the trained ${trained}` : `as trained: ${trained}`;
     this.back.disabled = !moved;
-    this.tick.style.left = `${(100 * policy.trained) / Number(this.slider.max)}%`;
+    this.tick.style.setProperty("--share", policy.trained / Number(this.slider.max));
     this.readings.replaceChildren(
       reading("SND over this map", number(this.map.field.mean),
         "mean over all places shown; equal to the desired value only where the agents were trained to be"),
       reading("scale of the deviations", number(policy.scale(desired)),
-        `desired ${wanted} / measured ${number(policy.estimate)} in training`),
+        `desired ${quotient}, the ${this.report.metric} of the unscaled deviations as estimated in training`),
     );
   }
 }

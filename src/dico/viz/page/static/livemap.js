@@ -1,5 +1,6 @@
 /** The map under the live part: coarse while something is dragged, fine soon after. */
 
+import { extremes } from "./format.js";
 import { observe } from "./navigation.js";
 import { sndAt } from "./networks.js";
 
@@ -60,7 +61,8 @@ export class LiveMap {
     const { agents, width } = this.policy;
     const values = sndAt(this.policy.scaled(this.terms, this.desired), this.terms.rows, agents, width);
     const mean = values.reduce((total, value) => total + value, 0) / values.length;
-    this.field = { values, mean, rows: size, columns: size };
+    const [, most] = extremes(values);
+    this.field = { values, mean, most, rows: size, columns: size, extent: this.extent };
     this.ready();
   }
 

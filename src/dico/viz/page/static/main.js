@@ -4,7 +4,7 @@ import { curves } from "./curves.js";
 import { report } from "./data.js";
 import { decision } from "./decision.js";
 import { distances } from "./distances.js";
-import { element } from "./dom.js";
+import { element, section } from "./dom.js";
 import { live } from "./live.js";
 import { maps } from "./maps.js";
 import { Policy, sndAt } from "./networks.js";
@@ -20,13 +20,24 @@ document.getElementById("heading").append(...heading(report));
 const bar = element("div", { class: "bar-inner" }, legend(report, selection), themeButton());
 document.getElementById("toolbar").append(bar);
 const parts = [
-  summary(report), curves(report, selection), decision(report, selection), live(report), maps(report, selection),
-  player(report), distances(report, selection), settings(report),
-].filter((part) => part !== null);
+  ["summary", summary], ["curves", curves], ["decision", decision], ["live", live], ["maps", maps],
+  ["episodes", player], ["distances", distances], ["settings", settings],
+].map(([id, build]) => built(id, build)).filter((part) => part !== null);
 document.getElementById("report").append(...parts);
 document.getElementById("contents").append(...parts.map((part) =>
   element("a", { href: `#${part.id}` }, part.querySelector("h2").textContent)));
 document.getElementById("footer").textContent = report.footer;
+
+/** A section; one that fails says so in its place, and leaves the others alone. */
+function built(id, build) {
+  try {
+    return build(report, selection);
+  } catch (error) {
+    console.error(error);
+    const title = id[0].toUpperCase() + id.slice(1);
+    return section(id, title, `This part could not be drawn (${error.message}): please report it as a bug.`);
+  }
+}
 
 /** For whoever wants the numbers, from the console: the data, and the networks by their level. */
 window.dico = {

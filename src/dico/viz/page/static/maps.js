@@ -1,10 +1,10 @@
 /** Diversity maps: how far apart the agents' actions are at every place, a panel for each level. */
 
 import { quantised } from "./data.js";
-import { chooser, element, redraw, section, sharp, swatch } from "./dom.js";
+import { chooser, element, redraw, sceneKey, section, sharp, swatch } from "./dom.js";
 import { levelLabel, number } from "./format.js";
 import { colourBar, colourScale, paintField } from "./heat.js";
-import { Episode, viewOf } from "./scene.js";
+import { Episode, placeOf, viewOf } from "./scene.js";
 
 const TITLE = "Diversity maps";
 const LEAD = "How far apart the agents' policies are at every place where an agent could stand: brighter is more "
@@ -28,7 +28,8 @@ export function maps(report, selection) {
   selection.addEventListener("change", () => redraws.forEach((update) => update()));
   const choice = runs.length > 1
     ? [chooser("run", runs.map(({ index, name }) => [String(index), name]), String(runs[0].index), show)] : [];
-  return section("maps", TITLE, LEAD, element("div", { class: "row" }, choice, bar.node), grid);
+  return section("maps", TITLE, `${LEAD} ${report.taken}`, element("div", { class: "row" }, choice, bar.node), grid,
+    sceneKey(runs[0].maps.key));
 }
 
 function mapPanel(report, run, panel, colour, selection) {
@@ -60,12 +61,12 @@ function mapPanel(report, run, panel, colour, selection) {
 }
 
 /** A field of values in cells that tile the extent; `at` takes shares of its width and height. */
-export function fieldOf({ values: encoded, mean }, { rows, columns }) {
+export function fieldOf({ values: encoded, mean }, { rows, columns, extent }) {
   const values = quantised(encoded);
   const cell = (share, count) => Math.min(Math.max(Math.floor(share * count), 0), count - 1);
-  return { values, mean, rows, columns, at: (x, y) => values[cell(y, rows) * columns + cell(x, columns)] };
+  return { values, mean, rows, columns, extent, at: (x, y) => values[cell(y, rows) * columns + cell(x, columns)] };
 }
 
-export function paintMap(context, { values, rows, columns }, most, colour, { width, height }) {
-  paintField(context, values, rows, columns, most, colour, [0, 0, width, height]);
+export function paintMap(context, { values, rows, columns, extent }, most, colour, view) {
+  paintField(context, values, rows, columns, most, colour, placeOf(extent, view));
 }

@@ -1,13 +1,13 @@
 /** Recorded episodes: two members side by side, in step. */
 
-import { chooser, element, redraw, section, sharp, tickBox } from "./dom.js";
+import { chooser, element, redraw, sceneKey, section, sharp, tickBox } from "./dom.js";
 import { levelLabel, number } from "./format.js";
 import { colourScale } from "./heat.js";
 import { fieldOf, paintMap } from "./maps.js";
 import { Episode, viewOf } from "./scene.js";
 
-const LEAD = "One episode of each level, from the same start, acting by their means, without exploration noise. "
-  + "Choose two and play them in step.";
+const LEAD = "One episode of each level, from the same start, acting by their means, without exploration noise.";
+const CHOOSE = "Choose two and play them in step.";
 const STEPS_PER_SECOND = 10; // a step is a tenth of a second in the tasks
 
 export function player(report) {
@@ -16,9 +16,10 @@ export function player(report) {
   const names = recorded.map(({ run, episode }) =>
     `${levelLabel(episode.level)} · seed ${episode.seed}${report.runs.length > 1 ? ` · ${run.name}` : ""}`);
   const choices = names.map((name, index) => [String(index), name]);
-  const mapped = recorded.some(({ run }) => run.maps?.lasts);
+  const mapped = recorded.some(({ run }) => run.lasts);
   const state = { step: 0, playing: false, speed: 1, trails: true, map: mapped, last: 0 };
-  const screens = [["left", 0], ["right", recorded.length - 1]].map(([side, index]) =>
+  const sides = recorded.length > 1 ? [["left", 0], ["right", recorded.length - 1]] : [["episode", 0]];
+  const screens = sides.map(([side, index]) =>
     screen(report, recorded, { side, choices, index }, state, refresh));
   const length = () => Math.max(...screens.map((each) => each.episode().steps));
 
@@ -71,8 +72,9 @@ export function player(report) {
     refresh();
   });
   const options = [option("trails", "trails"), ...(mapped ? [option("map underneath", "map")] : [])];
-  const node = section("episodes", "Episodes", LEAD,
-    element("div", { class: "screens" }, screens.map((each) => each.node)),
+  const lead = [LEAD, ...(recorded.length > 1 ? [CHOOSE] : []), report.taken].join(" ");
+  const node = section("episodes", "Episodes", lead,
+    element("div", { class: "screens" }, screens.map((each) => each.node)), sceneKey(recorded[0].run.key),
     element("div", { class: "row controls" }, play, scrub, clock, speed, options));
   refresh();
   return node;
@@ -86,8 +88,9 @@ function screen(report, recorded, { side, choices, index: opening }, state, refr
   const choose = (index) => {
     const { run, episode: encoded } = recorded[Number(index)];
     episode = new Episode(encoded);
-    const panel = run.maps?.lasts && run.maps.panels.find(({ level }) => level === encoded.level);
-    field = panel ? { ...fieldOf(panel, run.maps), most: run.maps.most, extent: run.maps.extent } : null;
+    const under = run.lasts ? run.under ?? run.maps : null;
+    const panel = under?.panels.find(({ level }) => level === encoded.level);
+    field = panel ? { ...fieldOf(panel, under), most: under.most } : null;
   };
   choose(opening);
   const picker = chooser(side, choices, String(opening), (index) => {

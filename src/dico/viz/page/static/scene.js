@@ -6,7 +6,8 @@ import { linear } from "./format.js";
 import { paintField } from "./heat.js";
 
 const BLACK = "#262626"; // the tasks' black, which a dark page would hide
-const TRAIL = 40;
+const TRAIL = 100; // steps over which a trail fades, as in the figures
+const [FRESH, OLD] = [0.8, 0.15]; // how strong it is where it begins, and when it has faded
 
 /** World to pixels in a square or wider canvas, y upwards. */
 export function viewOf([left, right, bottom, top], width) {
@@ -43,7 +44,7 @@ export class Episode {
     const now = Math.min(step, this.steps - 1);
     if (under) under(context, view);
     else if (this.cells) this.drawCells(context, view, now);
-    if (!under) for (const line of this.lines) this.drawLine(context, view, line, now);
+    for (const line of this.lines) this.drawLine(context, view, line, now);
     for (const box of this.boxes) this.drawBox(context, view, box, now);
     const moving = this.circles.filter(({ moves }) => moves);
     if (trails) for (const circle of moving) this.drawTrail(context, view, circle, now);
@@ -51,38 +52,37 @@ export class Episode {
   }
 
   drawCells(context, view, step) {
-    const { rows, columns, first, changes } = this.cells;
+    const { rows, columns, extent, first, changes } = this.cells;
     const values = first.slice();
     for (let index = 0; index < changes.length && changes[index] <= step; index += 3) {
       values[changes[index + 1]] = changes[index + 2];
     }
     const [empty, full] = [rgb(themeColour("cell-empty")), rgb(themeColour("cell-full"))];
     const colour = (share) => empty.map((value, k) => Math.round(value + share * (full[k] - value)));
-    paintField(context, values, rows, columns, 255, colour, [0, 0, view.width, view.height], false);
+    paintField(context, values, rows, columns, 255, colour, placeOf(extent, view), false);
   }
 
-  drawLine(context, view, { colour, start, end }, step) {
+  /** Links are thin and dashed; what a task is made of, such as a wall or a beam, is thick. */
+  drawLine(context, view, { role, colour, start, end }, step) {
     const [from, to] = [this.at(step, start), this.at(step, end)];
     context.beginPath();
     context.moveTo(view.toX(from[0]), view.toY(from[1]));
     context.lineTo(view.toX(to[0]), view.toY(to[1]));
     context.strokeStyle = seen(colour);
-    context.globalAlpha = 0.5;
-    context.lineWidth = 1;
-    context.setLineDash([3, 4]);
+    context.lineWidth = role === "link" ? 1.4 : 3.5;
+    context.setLineDash(role === "link" ? [3, 3] : []);
     context.stroke();
     context.setLineDash([]);
-    context.globalAlpha = 1;
   }
 
-  drawBox(context, view, { colour, filled, length, width, angle, place }, step) {
+  drawBox(context, view, { role, colour, filled, length, width, angle, place }, step) {
     const [x, y] = this.at(step, place);
     context.save();
     context.translate(view.toX(x), view.toY(y));
     if (angle) context.rotate(-angle[step]);
     const size = [-length / 2, -width / 2, length, width].map((value) => value * view.scale);
-    context.lineWidth = 1.5;
-    context.strokeStyle = context.fillStyle = seen(colour);
+    context.lineWidth = role === "bounds" ? 1.5 : 3;
+    context.strokeStyle = context.fillStyle = role === "bounds" ? themeColour("edge") : seen(colour);
     if (filled) context.fillRect(...size);
     else context.strokeRect(...size);
     context.restore();
@@ -90,13 +90,13 @@ export class Episode {
 
   drawTrail(context, view, { colour, place }, step) {
     context.lineCap = "butt"; // round ends would overlap, and show as dots
-    for (let k = Math.max(1, step - TRAIL + 1); k <= step; k++) {
+    for (let k = 1; k <= step; k++) {
       const [from, to] = [this.at(k - 1, place), this.at(k, place)];
       context.beginPath();
       context.moveTo(view.toX(from[0]), view.toY(from[1]));
       context.lineTo(view.toX(to[0]), view.toY(to[1]));
       context.strokeStyle = seen(colour);
-      context.globalAlpha = 0.75 * (1 - (step - k) / TRAIL);
+      context.globalAlpha = FRESH + (OLD - FRESH) * Math.min((step - k) / TRAIL, 1);
       context.lineWidth = 2.5;
       context.stroke();
     }
@@ -104,10 +104,26 @@ export class Episode {
   }
 
   drawCircle(context, view, { colour, filled, radius, place, visible }, step, mapped) {
-    if (visible && !visible[step]) return;
     const [x, y] = this.at(step, place);
-    disc(context, view.toX(x), view.toY(y), radius * view.scale, seen(colour), filled, mapped);
+    if (visible && !visible[step]) gone(context, view.toX(x), view.toY(y), radius * view.scale, seen(colour));
+    else disc(context, view.toX(x), view.toY(y), radius * view.scale, seen(colour), filled, mapped);
   }
+}
+
+/** What is gone, such as food that was eaten, leaves a dotted ring. */
+function gone(context, x, y, radius, colour) {
+  context.beginPath();
+  context.arc(x, y, Math.max(radius, 2.5), 0, 2 * Math.PI);
+  context.strokeStyle = colour;
+  context.lineWidth = 1.5;
+  context.setLineDash([2, 2]);
+  context.stroke();
+  context.setLineDash([]);
+}
+
+/** Where an extent lies in a view: x, y, width, height in pixels. */
+export function placeOf([left, right, bottom, top], { toX, toY }) {
+  return [toX(left), toY(top), toX(right) - toX(left), toY(bottom) - toY(top)];
 }
 
 /** A disc, or a ring; outlined in white where it lies on a map. */

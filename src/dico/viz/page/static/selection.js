@@ -1,6 +1,6 @@
 /** Which levels and runs are shown; every chart listens. */
 
-import { element, swatch } from "./dom.js";
+import { element, svg, swatch } from "./dom.js";
 import { levelLabel } from "./format.js";
 
 /** How the lines of the first, second, ... run are broken, and what marks their points. */
@@ -63,6 +63,15 @@ export function legend(report, selection) {
   return groups;
 }
 
+/** How a run is drawn: the mark of its points on the pattern of its lines. */
 export function runMark(index) {
-  return element("span", { class: "run-mark", "aria-hidden": "true" }, MARKS[index % MARKS.length]);
+  const mark = element("span", {}, MARKS[index % MARKS.length]);
+  return element("span", { class: "run-mark", "aria-hidden": "true" }, runLine(index, "currentColor"), mark);
+}
+
+/** A short piece of a run's lines. */
+export function runLine(index, colour) {
+  const look = { stroke: colour, "stroke-dasharray": DASHES[index % DASHES.length] };
+  const line = svg("line", { x1: 1, x2: 39, y1: 5, y2: 5, ...look });
+  return svg("svg", { class: "run-line", viewBox: "0 0 40 10", width: 40, height: 10, "aria-hidden": "true" }, line);
 }

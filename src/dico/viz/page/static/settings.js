@@ -2,13 +2,15 @@
 
 import { element, section } from "./dom.js";
 
+const LEAD = "How to train it again, and what it was trained with.";
+
 export function settings(report) {
   const runs = report.runs.map((run) => element("div", { class: "panel" },
     report.runs.length > 1 ? element("h3", {}, run.name) : null, element("p", { class: "muted" }, run.folder),
-    command(run.command),
-    details("Configuration", run.config),
-    run.machine ? details("Machine", run.machine) : element("p", {}, report.missing.machine)));
-  return section("settings", "Reproduce", report.reproduce, runs);
+    element("p", {}, run.how), run.command === null ? null : command(run.command),
+    details("Configuration", run.config, "none"),
+    run.machine ? details("Machine", run.machine, "unknown") : element("p", {}, report.missing.machine)));
+  return section("settings", "Reproduce", LEAD, runs);
 }
 
 function command(text) {
@@ -33,9 +35,9 @@ async function copy(text, button, code) {
   setTimeout(() => (button.textContent = "Copy the command"), 2500);
 }
 
-/** A table of names and values that opens on request. */
-function details(title, values) {
-  const text = (value) => (Array.isArray(value) ? value.join(", ") || "none" : String(value ?? "unknown"));
+/** A table of names and values that opens on request; `absent` stands for what has no value. */
+function details(title, values, absent) {
+  const text = (value) => (Array.isArray(value) ? value.join(", ") || "none" : String(value ?? absent));
   const rows = Object.entries(values).map(([name, value]) =>
     element("tr", {}, element("th", { scope: "row" }, name), element("td", {}, text(value))));
   const table = element("table", { class: "settings" }, element("tbody", {}, rows));

@@ -1,11 +1,13 @@
 /** The stage of the live part: the map underneath, and what stands on it and can be moved. */
 
 import { element, sharp, svg } from "./dom.js";
-import { number } from "./format.js";
+import { extremes, number } from "./format.js";
 import { paintMap } from "./maps.js";
 import { AGENT_RADIUS, GOAL_RADIUS } from "./navigation.js";
 import { viewOf } from "./scene.js";
 
+const SIDE_BY_SIDE = 0.2; // of the distance between places: how far their arrows stand beside them
+const LONGEST = 0.55; // of it: how long the longest one is
 const FULL_ACTION = 0.3; // length of the arrow of a full action, in world units
 const NUDGE = 0.05; // of an arrow key, in world units
 const TOUCHABLE = 18; // least radius of what can be dragged, in pixels
@@ -43,7 +45,7 @@ export class Stage {
     if (!this.view) return;
     const colourOf = (index) => colours[index % colours.length];
     this.lines.replaceChildren(
-      ...arrows.map(({ x, y, agent, action }) => this.smallArrow(x, y, action, colourOf(agent))),
+      ...this.smallArrows(arrows, agents.length, colourOf),
       ...agents.map(({ position }, index) => this.link(position, goalOfEach[index])),
       ...paths.map((path, index) => this.path(path, index, colourOf(index))),
     );
@@ -55,11 +57,20 @@ export class Stage {
     });
   }
 
-  smallArrow(x, y, [dx, dy], colour) {
-    const length = this.view.width / 26;
-    const there = [dx * length, -dy * length];
-    return svg("g", { transform: this.at([x, y]) }, arrow(...there, "arrow-edge"),
-      svg("g", { stroke: colour, fill: colour }, arrow(...there, "small-arrow")));
+  /** What agents do at places of the map: around each place, so that equal arrows do not hide each other. */
+  smallArrows(arrows, agents, colourOf) {
+    const spacing = this.view.width / Math.sqrt(arrows.length / agents);
+    const [, greatest] = extremes(arrows.map(({ action }) => Math.hypot(...action)));
+    const length = (LONGEST * spacing) / Math.max(greatest, 1e-9);
+    return arrows.map(({ x, y, agent, action: [dx, dy] }) => {
+      const around = Math.PI + (2 * Math.PI * agent) / agents;
+      const aside = agents > 1 ? SIDE_BY_SIDE * spacing : 0;
+      const [right, down] = [dx * length, -dy * length];
+      const tail = [aside * Math.cos(around) - right / 2, -aside * Math.sin(around) - down / 2];
+      const colour = colourOf(agent);
+      return svg("g", { transform: `${this.at([x, y])} translate(${tail})` }, arrow(right, down, "arrow-edge"),
+        svg("g", { stroke: colour, fill: colour }, arrow(right, down, "small-arrow")));
+    });
   }
 
   link([x1, y1], [x2, y2]) {
@@ -71,11 +82,11 @@ export class Stage {
     const { toX, toY } = this.view;
     const points = places.map(([x, y]) => `${toX(x).toFixed(1)},${toY(y).toFixed(1)}`).join(" ");
     return svg("g", {}, svg("polyline", { points, class: "path-edge" }),
-      svg("polyline", { points, class: "path", stroke: colour, "data-path": index + 1 }));
+      svg("polyline", { points, class: "path", stroke: colour, "data-path": index }));
   }
 
   handle(kind, index, colour) {
-    const name = `${kind} ${index + 1}`;
+    const name = `${kind} ${index}`;
     if (!this.handles.has(name)) {
       const handle = new Handle(this, kind, name, colour, (place) => this.moveTo(kind, index, this.within(place)));
       this.handles.set(name, handle);

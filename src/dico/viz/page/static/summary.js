@@ -1,7 +1,8 @@
 /** What came out, in numbers. */
 
 import { element, section, swatch } from "./dom.js";
-import { decimalsFor, frames, interval, levelLabel, percent, percentInterval, plural } from "./format.js";
+import { decimalsOf, frames, interval, levelLabel, percent, percentDecimals, percentInterval } from "./format.js";
+import { plural } from "./format.js";
 import { runMark } from "./selection.js";
 
 export function heading({ runs, facts }) {
@@ -26,9 +27,12 @@ function tiles(run) {
   const best = run.summary.find(({ level }) => level === run.best);
   const tracked = run.summary.filter(({ tracking }) => tracking[0] !== null);
   const worst = tracked.reduce((most, row) => (row.tracking[0] > (most?.tracking[0] ?? -1) ? row : most), null);
+  const alone = run.summary.length === 1 ? run.summary[0] : null;
   const facts = [
     best && ["best level", levelLabel(best.level), `reward ${interval(best.reward)}`],
-    worst && ["largest tracking error", percent(worst.tracking[0]), `at ${levelLabel(worst.level)}`],
+    alone && ["reward per step", interval(alone.reward), `at ${levelLabel(alone.level)}`],
+    worst && [alone ? "tracking error" : "largest tracking error", percent(worst.tracking[0]),
+      `at ${levelLabel(worst.level)}`],
     ["members", String(run.members), `${plural(run.summary.length, "level")} × ${plural(run.seeds, "seed")}`],
     ["frames per member", frames(run.progress.frames), run.took],
   ];
@@ -59,15 +63,15 @@ function table(report) {
 /** The columns of numbers, each to as many decimals in all rows. */
 function columnsOf({ metric }, rows) {
   const aligned = (name) => {
-    const half = ([, low, high]) => (low === null ? null : (high - low) / 2);
-    const sizes = rows.flatMap((row) => [row[name][0], half(row[name])]);
-    return (row) => interval(row[name], decimalsFor(sizes));
+    const decimals = decimalsOf(rows.map((row) => row[name]));
+    return (row) => interval(row[name], decimals);
   };
+  const percents = percentDecimals(rows.map(({ tracking }) => tracking));
   const columns = [
     { name: "seeds", show: ({ seeds }) => String(seeds) },
     { name: "reward per step", show: aligned("reward") },
     { name: `measured ${metric}`, show: aligned("diversity") },
-    { name: "tracking error", show: ({ tracking }) => percentInterval(tracking) },
+    { name: "tracking error", show: ({ tracking }) => percentInterval(tracking, percents) },
   ];
   const diverged = { name: "diverged", show: (row) => String(row.diverged) };
   return rows.some((row) => row.diverged) ? [...columns, diverged] : columns;

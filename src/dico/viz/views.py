@@ -1,0 +1,86 @@
+"""What to show of a scene, and what to say of it: the same in figures, films and on the page, whatever draws them."""
+
+from collections.abc import Sequence
+from colorsys import rgb_to_hsv
+
+import numpy as np
+from torch import Tensor
+
+from dico.tasks.scene import Box, Circle, Line, Scene
+from dico.viz.colours import rgb
+from dico.viz.fields import Extent
+
+TRAIL = 100
+"""Steps over which a trail fades."""
+FRESH, OLD = 0.8, 0.15
+"""How strong a trail is where it begins, and when it has faded."""
+MOVES = 1e-3
+"""Whatever moves farther than this within an episode leaves a trail."""
+ROOM = 1.5
+"""How much more than its own extent a scene may need for what moves out of it."""
+HUES = {15: "red", 45: "orange", 70: "yellow", 170: "green", 260: "blue", 300: "purple", 345: "pink", 360: "red"}
+"""What a colour is called whose hue is below so many degrees."""
+
+
+def covering(scenes: Sequence[Scene]) -> Extent:
+    """What to show so that no circle leaves the picture, but no more than ``ROOM`` times what the scenes ask for."""
+    extent = np.array(scenes[0].extent).reshape(2, 2)  # (x, y), (least, greatest)
+    middle, half = extent.mean(1), np.ptp(extent, axis=1) / 2
+    centres = [(array(circle.centre), circle.radius) for scene in scenes for circle in scene.circles]
+    reach = [np.abs(centre - middle).reshape(-1, 2).max(0) + radius for centre, radius in centres]
+    half = np.clip(np.max([half, *reach], axis=0), half, ROOM * half)
+    (left, bottom), (right, top) = (middle - half).tolist(), (middle + half).tolist()
+    return left, right, bottom, top
+
+
+def aspect_of(extent: Extent) -> float:
+    """Height of a view, in units of its width."""
+    return (extent[3] - extent[2]) / (extent[1] - extent[0])
+
+
+def legend(scene: Scene, *, over_map: bool = False) -> list[str]:
+    """What the shapes of a scene are, in words."""
+    colours: dict[tuple[str, str], set[str]] = {}
+    for shape in (*scene.circles, *scene.boxes, *scene.lines):
+        if shape.role not in ("bounds", "link"):
+            colours.setdefault((_form(shape), _called(shape)), set()).add(shape.colour)
+    told = []
+    for (form, name), used in colours.items():
+        colour = f"{colour_name(next(iter(used)))} " if len(used) == 1 else ""
+        told.append(f"{colour}{form}: {name}")
+    if any(circle.visible is not None for circle in scene.circles):
+        told.append("dotted: eaten")
+    if scene.field is not None:
+        told.append("pale: visited cells" if over_map else "blue: value not yet taken")
+    return told
+
+
+def colour_name(colour: str) -> str:
+    """What a colour is called.
+
+    >>> [colour_name(colour) for colour in ("#c1121f", "#009e73", "#73f273", "#262626", "#9a9a9a")]
+    ['red', 'green', 'light green', 'black', 'grey']
+    """
+    hue, saturation, value = rgb_to_hsv(*(channel / 255 for channel in rgb(colour)))
+    if value < 0.25:
+        return "black"
+    if saturation < 0.15:
+        return "white" if value > 0.93 else "grey"
+    name = next(name for below, name in HUES.items() if 360 * hue < below)
+    return f"light {name}" if saturation < 0.65 and value > 0.85 else name
+
+
+def _form(shape: Circle | Box | Line) -> str:
+    if isinstance(shape, Circle):
+        return "discs" if shape.filled else "rings"
+    return "boxes" if isinstance(shape, Box) else "lines"
+
+
+def _called(shape: Circle | Box | Line) -> str:
+    """What it is; of VMAS, where all is a landmark or an agent, the scenario's own name without its number."""
+    return shape.label.rstrip("0123456789").rstrip("_ ") or shape.role if shape.role == "landmark" else shape.role
+
+
+def array(tensor: Tensor) -> np.ndarray:
+    """A tensor's numbers for drawing."""
+    return tensor.detach().cpu().numpy()
