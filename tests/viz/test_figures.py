@@ -285,8 +285,9 @@ def test_captions_name_only_options_that_are_not_the_defaults(tmp_path):
     assert "n_agents" not in words
 
 
-def test_one_panel_fills_its_figure(navigation):
-    for figure in (draw_map(choose(navigation, ["0.5"]), resolution=4), draw_distances(load(navigation.folder))):
+def test_one_panel_fills_its_figure(navigation, tmp_path):
+    alone = write_run(tmp_path / "run", lambda *_: {"reward": 0.0, "snd": 0.3, "distances": [0.3]}, snd=("0.3",))
+    for figure in (draw_map(choose(navigation, ["0.5"]), resolution=4), draw_distances(alone)):
         figure.canvas.draw()
         left = min(axes.get_tightbbox().x0 for axes in figure.axes) / figure.bbox.width
         assert left < 0.15
