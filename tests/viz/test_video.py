@@ -103,6 +103,13 @@ def test_the_map_is_renewed_only_when_something_seen_has_changed(task, renewed, 
         assert len(drawn) == 1
 
 
+def test_a_film_says_of_which_checkpoint_it_is(navigation, monkeypatch):
+    told, made = [], films.caption
+    monkeypatch.setattr(films, "caption", lambda figure, text: told.append(text) or made(figure, text))
+    film_episode(choose(navigation, ["free"]), with_map=False, fps=1, dpi=30)
+    assert "seed 0, checkpoint after 2,000 frames, start 0" in told[0]
+
+
 def test_a_film_of_distances_has_every_iteration(navigation, tmp_path):
     film = film_distances(navigation, ["0.5", "free"], 1, fps=2, dpi=50)
     assert film.count == 5 + 2
