@@ -89,7 +89,8 @@ def _newest(run: Run) -> Policies | None:
     for checkpoint in run.checkpoints():
         try:
             kept = {name: tensor for name, tensor in checkpoint.tensors().items() if ".policy." in name}
-        except (OSError, SafetensorError):  # it was removed in this moment: then there is a newer one
-            return _newest(run)
+        except (OSError, SafetensorError):
+            warnings.warn(f"{checkpoint.folder} cannot be read and is left out", stacklevel=2)
+            continue
         return Policies(checkpoint.folder, checkpoint.meta, kept)
     return None

@@ -183,7 +183,7 @@ def test_the_trained_tick_is_under_the_thumb(opened, found, tmp_path):
     assert tick["x"] + tick["width"] / 2 == pytest.approx(expected, abs=1)
 
 
-def scene_of_everything():
+def scene_of_everything(beam=BLACK):
     """A beam, a link, a package, the edge, and food of which one piece is eaten; two steps that look alike."""
 
     def at(x, y):
@@ -193,22 +193,31 @@ def scene_of_everything():
         Circle(role="food", colour=GREEN, centre=at(x, 0.5), radius=0.2, visible=torch.tensor([there, there]))
         for x, there in ((-0.5, True), (0.5, False))
     ]
-    lines = (Line(role="beam", colour=BLACK, start=at(-0.8, -0.5), end=at(0.8, -0.5)),
+    lines = (Line(role="beam", colour=beam, start=at(-0.8, -0.5), end=at(0.8, -0.5)),
              Line(role="link", colour=BLACK, start=at(-0.8, -0.8), end=at(0.8, -0.8)))  # fmt: skip
     edge = Box(role="bounds", centre=at(0.0, 0.0), length=1.9, width=1.9)
     return Scene(extent=square(1.0), circles=tuple(food), boxes=(edge,), lines=lines)
 
 
-def test_scenes_look_as_in_the_figures(opened, found, tmp_path):
-    run = found["runs"][0]
-    episode = {"level": "0", "seed": 0, "rewards": "", "ended": False, **encode_scene(scene_of_everything())}
-    shown = run | {"episodes": [episode], "lasts": False, "key": ["green discs: food", "dotted: eaten"]}
-    page = opened(written(tmp_path / "scene.html", found | {"runs": [shown]}), DESKTOP, color_scheme="light")
-    assert "green discs: food, dotted: eaten" in page.locator("#episodes").inner_text()
+def showing(found, scene, key):
+    """A report with one episode, of a scene."""
+    episode = {"level": "0", "seed": 0, "rewards": "", "ended": False, **encode_scene(scene)}
+    return found | {"runs": [found["runs"][0] | {"episodes": [episode], "lasts": False, "key": key}]}
+
+
+def pixels(page):
+    """Of the episode: (rows, columns, channels)."""
     canvas = page.locator("#episodes canvas")
     canvas.scroll_into_view_if_needed()
     data = canvas.evaluate("node => node.toDataURL()").partition(",")[2]
-    image = np.asarray(Image.open(BytesIO(base64.b64decode(data))).convert("RGBA"))
+    return np.asarray(Image.open(BytesIO(base64.b64decode(data))).convert("RGBA"))
+
+
+def test_scenes_look_as_in_the_figures(opened, found, tmp_path):
+    payload = showing(found, scene_of_everything(), ["green discs: food", "dotted: eaten"])
+    page = opened(written(tmp_path / "scene.html", payload), DESKTOP, color_scheme="light")
+    assert "green discs: food, dotted: eaten" in page.locator("#episodes").inner_text()
+    image = pixels(page)
     width = image.shape[1]
 
     def around(x, y, reach):
@@ -225,6 +234,14 @@ def test_scenes_look_as_in_the_figures(opened, found, tmp_path):
     ring = np.concatenate([around(0.5 + 0.2 * np.cos(a), 0.5 + 0.2 * np.sin(a), 2) for a in np.linspace(0, 6.2, 40)])
     assert len(ring) > 40
     assert len(around(-0.5, 0.5, 5)) == 11 * 11  # there: full
+
+
+def test_what_is_black_shows_on_a_dark_page(opened, found, tmp_path):
+    payload = showing(found, scene_of_everything(beam="#050505"), ["black lines: beam"])
+    page = opened(written(tmp_path / "dark.html", payload), DESKTOP, color_scheme="dark")
+    assert "grey lines: beam" in page.locator("#episodes").inner_text()
+    image = pixels(page)
+    assert image[int(0.75 * len(image)), len(image) // 2, :3].min() > 100
 
 
 @pytest.fixture(scope="module")
@@ -255,3 +272,10 @@ def test_the_browsers_actions_are_pytorchs(calculator, kind):
     np.testing.assert_allclose(acted, expected, atol=1e-4, rtol=0)
     if kind == "deterministic":
         assert (mean != expected).any()  # some are clamped
+
+
+def test_a_limit_known_within_bounds_is_shown_so(opened, found, tmp_path):
+    unsure = found["runs"][0] | {"maximum": 0.61, "bound": 0.72}
+    page = opened(written(tmp_path / "wall.html", found | {"runs": [unsure]}))
+    assert "More than 0.72 does not fit" in page.locator("#decision .lead").inner_text()
+    assert page.locator("#decision .note").text_content() == "largest in the action box: 0.61 to 0.72"

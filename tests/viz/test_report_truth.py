@@ -13,6 +13,7 @@ from report_runs import payload_of, small_run, without_checkpoints
 from dico.runs import RunError, load
 from dico.snapshot import snapshot
 from dico.viz.limits import wall
+from dico.viz.page.numbers import numbers
 from dico.viz.report import payload, write_report
 from dico.viz.reproduce import about, command
 
@@ -121,6 +122,16 @@ def test_the_slider_stays_where_precision_was_checked(run):
         trained = run.policy(network["level"], network["seed"])
         desired = trained.constraint(trained.snd_hat).item()
         assert network["reach"] == pytest.approx(max(8**0.5, 1.2 * desired))
+
+
+def test_a_limit_known_only_within_bounds_is_said_so(run):
+    many = replace(run, groups=({**run.groups[0], "n_agents": 41, "low": [-1.0] * 7, "high": [1.0] * 7},))
+    limit = wall(many)
+    assert limit is not None
+    assert not limit.exact
+    shown = numbers(many, "mean")
+    assert shown["maximum"] == limit.value
+    assert shown["bound"] == limit.upper_bound
 
 
 def test_a_lone_agent_has_no_wall(run):

@@ -35,6 +35,7 @@ def numbers(run: Run, stat: str) -> dict[str, Any]:
         "took": _took(run),
         "best": analysis.best_level(run, stat) if len(levels) > 1 else None,
         "maximum": limit.value if limit else None,
+        "bound": limit.upper_bound if limit else None,
         "summary": [_summary(level, finals[analysis.of_level(run, level.level)]) for level in levels],
         "frames": floats(frames[kept]),
         "curves": _curves(run, stat, kept),

@@ -22,7 +22,7 @@ export function decision(report, selection) {
   const points = report.runs.flatMap((run, index) => run.summary.map((row) => pointOf(report, run, index, row)));
   const drawable = points.filter(({ x, reward }) => known([x, reward[0]]).length === 2);
   if (!drawable.length) return section("decision", TITLE, report.missing.decision);
-  const wall = report.runs[0].maximum;
+  const { maximum: wall, bound } = report.runs[0];
   const box = element("div", { class: "plot", role: "img", "aria-label": describe(report, drawable) });
   const tip = new Tip(box);
   const draw = () => {
@@ -35,7 +35,7 @@ export function decision(report, selection) {
   const title = report.levels.length > 1 ? TITLE : ALONE;
   const lead = [
     report.statistic.final, drawable.every(({ exact }) => exact) ? "" : OPEN,
-    wall ? `More than ${number(wall)} does not fit the action box.` : "",
+    wall ? `More than ${number(bound)} does not fit the action box.` : "",
     best.length ? `Best: ${best.join("; ")}.` : "",
   ];
   return section("decision", title, lead.filter(Boolean).join(" "), element("figure", { class: "panel" }, box));
@@ -61,7 +61,7 @@ function chart(report, points, all, wall, width, tip) {
     width, height: HEIGHT, x: [-0.04 * end, end], y: widened(...rewards, 0.14),
     xLabel: `desired ${report.metric}`, yLabel: "final reward per step",
   });
-  if (walled) drawWall(frame, wall);
+  if (walled) drawWall(frame, wall, report.runs[0].bound);
   report.runs.forEach((_, run) => drawThread(frame, points.filter((point) => point.run === run && point.exact), run));
   points.forEach((point) => drawPoint(frame, point, report, tip));
   drawNames(frame, topmost(points), points, report.runs.length === 1);
@@ -69,13 +69,14 @@ function chart(report, points, all, wall, width, tip) {
 }
 
 /** The largest diversity that fits the action box, and what lies beyond. */
-function drawWall({ plot, picture, toX, top, bottom, right }, wall) {
+function drawWall({ plot, picture, toX, top, bottom, right }, wall, bound) {
+  const largest = number(bound) === number(wall) ? number(wall) : `${number(wall)} to ${number(bound)}`;
   const x = toX(wall);
   const [left, middle] = [x - 9, (top + bottom) / 2];
   const turned = { x: left, y: middle, "text-anchor": "middle", transform: `rotate(-90 ${left} ${middle})` };
   plot.append(svg("rect", { x, y: top, width: Math.max(right - x, 0), height: bottom - top, class: "beyond" }),
     svg("line", { x1: x, x2: x, y1: top, y2: bottom, class: "wall" }));
-  picture.append(svg("text", { class: "note", ...turned }, `largest in the action box: ${number(wall)}`));
+  picture.append(svg("text", { class: "note", ...turned }, `largest in the action box: ${largest}`));
 }
 
 /** What joins the levels of a run that ask for one value. */

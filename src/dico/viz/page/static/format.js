@@ -45,12 +45,12 @@ export function decimalsFor(values, digits) {
   return largest > 0 ? Math.min(Math.max(digits - 1 - Math.floor(Math.log10(largest)), 0), 8) : 0;
 }
 
-/** Decimals for some intervals: two significant digits of the narrowest, and from three to five of the largest. */
-export function decimalsOf(intervals) {
+/** Decimals for some intervals: two significant digits of the narrowest, and from three to `most` of the largest. */
+export function decimalsOf(intervals, most = 5) {
   const halves = known(intervals.map(([, low, high]) => ((low ?? NaN) < high ? (high - low) / 2 : NaN)));
   const sizes = [...intervals.map(([centre]) => centre), ...halves];
   const wanted = halves.length ? decimalsFor([extremes(halves)[0]], 2) : 0;
-  return Math.min(Math.max(wanted, decimalsFor(sizes, 3)), decimalsFor(sizes, 5));
+  return Math.min(Math.max(wanted, decimalsFor(sizes, 3)), decimalsFor(sizes, most));
 }
 
 /** A centre and its interval, to as many decimals: ± where it is symmetric, else its ends. */

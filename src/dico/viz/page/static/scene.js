@@ -5,9 +5,9 @@ import { themeColour } from "./dom.js";
 import { linear } from "./format.js";
 import { paintField } from "./heat.js";
 
-const BLACK = "#262626"; // the tasks' black, which a dark page would hide
+const BLACK = 64; // a colour whose channels are all below this is called black, and a dark page would hide it
 const TRAIL = 100; // steps over which a trail fades, as in the figures
-const [FRESH, OLD] = [0.8, 0.15]; // how strong it is where it begins, and when it has faded
+const [FRESH, OLD] = [0.85, 0.3]; // how strong it is at first and in the end: stronger than on paper, for dark pages
 
 /** World to pixels in a square or wider canvas, y upwards. */
 export function viewOf([left, right, bottom, top], width) {
@@ -147,7 +147,7 @@ export function disc(context, x, y, radius, colour, filled, outlined) {
 }
 
 function seen(colour) {
-  return colour === BLACK ? themeColour("ink") : colour;
+  return rgb(colour).every((channel) => channel < BLACK) ? themeColour("ink") : colour;
 }
 
 function rgb(hex) {

@@ -28,9 +28,10 @@ function tiles(run) {
   const tracked = run.summary.filter(({ tracking }) => tracking[0] !== null);
   const worst = tracked.reduce((most, row) => (row.tracking[0] > (most?.tracking[0] ?? -1) ? row : most), null);
   const alone = run.summary.length === 1 ? run.summary[0] : null;
+  const short = (values) => interval(values, decimalsOf([values], 4)); // a tile is narrow
   const facts = [
-    best && ["best level", levelLabel(best.level), `reward ${interval(best.reward)}`],
-    alone && ["reward per step", interval(alone.reward), `at ${levelLabel(alone.level)}`],
+    best && ["best level", levelLabel(best.level), `reward ${short(best.reward)}`],
+    alone && ["reward per step", short(alone.reward), `at ${levelLabel(alone.level)}`],
     worst && [alone ? "tracking error" : "largest tracking error", percent(worst.tracking[0]),
       `at ${levelLabel(worst.level)}`],
     ["members", String(run.members), `${plural(run.summary.length, "level")} × ${plural(run.seeds, "seed")}`],
