@@ -7,11 +7,11 @@ import sys
 import warnings
 
 import pytest
-from drawn import known_run, lost, said, steady
+from drawn import known_run, lost, said, steady, texts
 from folders import trained, write_run
 
 from dico.runs import RunError, load
-from dico.viz.figures import draw_curves
+from dico.viz.figures import draw_curves, draw_tracking
 from dico.viz.gallery import draw_figures, write_figures
 
 
@@ -105,3 +105,10 @@ def test_distances_may_come_later_in_a_run(tmp_path):
     """As in one that an older version began."""
     run = write_run(tmp_path / "run", lambda *a: steady(*a) | ({"distances": [0.5]} if a[2] > 3 else {}))
     assert "distances" in draw_figures([run])
+
+
+def test_panels_of_a_run_that_wholly_diverged_say_so(tmp_path):
+    run = write_run(tmp_path / "run", lost)
+    for figure in (draw_curves(run), draw_tracking(run)):
+        assert texts(figure).count("all members diverged") == 2
+        assert [axes.get_xlim()[1] for axes in figure.axes] == [240, 240]

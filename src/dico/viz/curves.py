@@ -99,6 +99,11 @@ def _plot(
             for seed in own:
                 axes.plot(x, seed, color=colour, linewidth=0.6, alpha=0.6, zorder=2.5, **mark)
     axes.margins(x=0.01)
+    wanted = [member.index for member in run.members if shown(member.constraint)]
+    if wanted and not np.isfinite(values[wanted]).any():
+        axes.text(0.5, 0.5, "all members diverged", transform=axes.transAxes, ha="center", va="center", color=FAINT)
+        axes.set_xlim(0, x[-1])
+        axes.set_yticks([])
     return axes
 
 
