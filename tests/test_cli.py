@@ -134,10 +134,10 @@ BAD = {
     ("train", "vmas:nothing"): "nothing",
     ("train", "--device", "quantum"): "device must be auto, cpu or an available accelerator, got 'quantum'",
     ("train", "--frobnicate"): "frobnicate",
-    ("eval", "nowhere"): "nowhere is no run folder: it has no config.json",
-    ("resume", "nowhere"): "nowhere is no run folder: it has no config.json",
+    ("eval", "nowhere"): "nowhere is no run folder: it does not exist",
+    ("resume", "nowhere"): "nowhere is no run folder: it does not exist",
     ("report",): "runs must be at least one run folder, got none",
-    ("report", "nowhere"): "nowhere is no run folder: it has no config.json",
+    ("report", "nowhere"): "nowhere is no run folder: it does not exist",
     ("bound", "--agents", "0", "--low", "-1", "--high", "1"): "n_agents must be a positive integer, got 0",
     ("bound", "--agents", "2", "--low", "1", "--high", "1"): "low must be below high",
 }
@@ -151,6 +151,15 @@ def test_bad_input_says_what_to_do_and_leaves_nothing_behind(capsys, tmp_path, m
     assert BAD[arguments] in err + out
     assert "Traceback" not in err + out
     assert not list(tmp_path.iterdir())
+
+
+def test_a_reader_who_leaves_early_sees_no_traceback():
+    command = [sys.executable, "-m", "dico", "train", "--help"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process.stdout.close()
+    assert process.stderr.read() == ""
+    assert process.wait() == 141
+    process.stderr.close()
 
 
 def test_missing_loggers_are_named(capsys, tmp_path, monkeypatch):
@@ -195,7 +204,7 @@ def test_report_says_where_the_page_and_the_figures_are(capsys, tmp_path, monkey
     assert shown == [(tmp_path / "one" / "report.html").as_uri()]
     status, out, _ = dico(capsys, "report", "one", "--seeds", "--formats", "pdf", "--out", "seeds/page.html")
     assert status == 0
-    assert (tmp_path / "seeds" / "figures" / "curves.pdf").is_file()
+    assert (tmp_path / "seeds" / "page-figures" / "curves.pdf").is_file()
     status, _, err = dico(capsys, "report", "one", "--formats", "jpg")
     assert status == 2
     assert "format must be one of 'png', 'svg', 'pdf', got 'jpg'" in err

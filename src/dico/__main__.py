@@ -2,6 +2,6 @@
 
 import sys
 
-from dico.cli import main
+from dico_command import main
 
 sys.exit(main())

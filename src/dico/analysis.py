@@ -14,6 +14,7 @@ from jaxtyping import Bool, Float
 from dico._checks import check_choice
 from dico.constraints import parse_constraint
 from dico.runs import Run, RunError
+from dico.tasks import Task, from_settings
 
 STATISTICS: dict[str, str] = {
     "mean": "mean and standard deviation",
@@ -223,13 +224,16 @@ def best_level(run: Run, stat: str = "mean") -> str | None:
 
 
 def check_comparable(runs: Sequence[Run]) -> None:
-    """Runs in one comparison must be of one task, with the same settings, and of one controlled metric."""
+    """Runs in one comparison must be of one task, with the same settings, and of one controlled metric.
+
+    A setting that is written out is the same as one that is left at that value.
+    """
     if not runs:
         raise ValueError("runs must hold at least one run, got none")
-    for name, of in (("task", _task), ("controlled metric", controlled_metric)):
-        named = {str(run.folder): of(run) for run in runs}
-        if len(set(named.values())) > 1:
-            each = ", ".join(f"{folder}: {value}" for folder, value in named.items())
+    for name, of, text in (("task", _task, _task_text), ("controlled metric", controlled_metric, controlled_metric)):
+        first, *others = (of(run) for run in runs)
+        if any(each != first for each in others):
+            each = ", ".join(f"{run.folder}: {text(run)}" for run in runs)
             raise RunError(f"runs in one comparison must have the same {name}, got {each}")
 
 
@@ -240,7 +244,15 @@ def _read(run: Run, metric: str) -> Float[np.ndarray, "members iterations"]:
     return values
 
 
-def _task(run: Run) -> str:
+def _task(run: Run) -> Task | str:
+    """The task with all its settings, whether or not the run's episodes can be played; its text if it is not known."""
+    try:
+        return from_settings(run.config["task"], run.config.get("task_options", ()))
+    except (ValueError, TypeError, ImportError):
+        return _task_text(run)
+
+
+def _task_text(run: Run) -> str:
     return " ".join([run.config["task"], *sorted(run.config.get("task_options", ()))])
 
 

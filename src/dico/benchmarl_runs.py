@@ -120,7 +120,7 @@ def load(folder: Path) -> BenchMARLRun:
     if not found and find(folder, "config.pkl"):
         raise RunError(f"{folder} is of BenchMARL and has no dico.json: train with model=dico and DicoCallback")
     if not found:
-        raise RunError(f"{folder} is no run folder: it has no config.json")
+        raise RunError(f"{folder} is no run folder: it has no config.json; dico train writes one under runs/")
     ordered = sorted(found, key=lambda path: _rank(found[path]))
     first = found[ordered[0]]
     for path in ordered[1:]:

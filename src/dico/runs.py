@@ -30,6 +30,8 @@ __all__ = [
 
 FORMAT = 1
 """Of the run folder; a newer one is refused."""
+LISTED = 4
+"""Run folders that are named where a folder of them is given, at most."""
 COMMON = ("low", "high", "tau")
 """What the members of a saved policy have in common."""
 
@@ -86,7 +88,7 @@ class Run:
         return list(read_rows(self.folder / "metrics.jsonl"))
 
     def metric(self, name: str, group: str | None = None) -> Tensor:
-        """One metric as ``(members, iterations)``; iterations that a member lacks, and numbers that are none, are NaN.
+        """One metric as ``(members, iterations)``; what a member or a line lacks, and numbers that are none, are NaN.
 
         A metric of several numbers, such as ``distances``, has them in a last dimension. ``group`` is needed only where
         there are several, and is otherwise the first.
@@ -94,13 +96,14 @@ class Run:
         wanted = self._group(group)["name"]
         rows = [row for row in self.rows() if row.get("group", wanted) == wanted]
         if rows:
-            check_choice("name", name, rows[0])
+            check_choice("name", name, {key: None for row in rows for key in row})
         iterations = max((row["iteration"] for row in rows), default=0)
-        several = (len(rows[0][name]),) if rows and isinstance(rows[0][name], list) else ()
+        having = [row for row in rows if name in row]  # a run that an older version began has lines without
+        several = (len(having[0][name]),) if having and isinstance(having[0][name], list) else ()
         values = torch.full((len(self.members), iterations, *several), torch.nan, dtype=torch.float64)
-        if rows:
-            place = torch.tensor([(row["member"], row["iteration"] - 1) for row in rows]).T
-            values[*place] = torch.tensor([_numbers(row[name]) for row in rows], dtype=torch.float64)
+        if having:
+            place = torch.tensor([(row["member"], row["iteration"] - 1) for row in having]).T
+            values[*place] = torch.tensor([_numbers(row[name]) for row in having], dtype=torch.float64)
         return values
 
     def frame(self) -> Any:
@@ -182,7 +185,13 @@ def load(run: str | Path) -> Run:
     """
     folder = Path(run)
     path = folder / "config.json"
+    if not folder.exists():
+        raise RunError(f"{folder} is no run folder: it does not exist; dico train writes run folders under runs/")
     if not path.is_file():
+        below = sorted(config.parent for config in folder.glob("*/config.json"))
+        if below:
+            shown = ", ".join(map(str, below[:LISTED])) + (", ..." if len(below) > LISTED else "")
+            raise RunError(f"{folder} is no run folder: it has no config.json; did you mean one in it: {shown}?")
         from dico import benchmarl_runs  # which stands on this module
 
         return benchmarl_runs.load(folder)
@@ -203,12 +212,13 @@ def read_rows(path: Path) -> Iterator[dict[str, Any]]:
     """The lines of a metrics file; a line that a sudden end tore is left out with a warning."""
     if not path.is_file():
         return
-    with path.open() as lines:
+    with path.open(encoding="utf-8", errors="replace") as lines:
         for number, line in enumerate(lines, 1):
-            try:
-                yield json.loads(line)
-            except json.JSONDecodeError:
+            row = _row(line)
+            if row is None:
                 warnings.warn(f"{path}, line {number} is torn and left out", stacklevel=2)
+            else:
+                yield row
 
 
 def read_checkpoints(folder: Path) -> Iterator[Checkpoint]:
@@ -227,6 +237,21 @@ def checkpoint_folders(folder: Path) -> dict[int, Path]:
     """Checkpoints by their frames, whole or not."""
     names = {path: path.name.removeprefix("checkpoint-") for path in folder.glob("checkpoint-*")}
     return {int(number): path for path, number in names.items() if number.isdigit()}
+
+
+def _row(line: str) -> dict[str, Any] | None:
+    """A line of a metrics file; None if it is not whole.
+
+    >>> _row('{"member": 0, "iteration": 1, "snd": 0.3}')
+    {'member': 0, 'iteration': 1, 'snd': 0.3}
+    >>> _row('{"member": 0, "iter')
+    """
+    try:
+        row = json.loads(line)
+    except ValueError:
+        return None
+    placed = isinstance(row, dict) and all(isinstance(row.get(key), int) for key in ("member", "iteration"))
+    return row if placed else None
 
 
 def _numbers(value: Any) -> Any:

@@ -1,7 +1,8 @@
 """A run at one moment, for whoever looks at it more than once while it may still be training."""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,6 +71,18 @@ def snapshot(run: Run) -> Snapshot:
     for text in said:
         warnings.warn(text, stacklevel=2)
     return Snapshot(run.folder, run.config, run.groups, run.members, run.session, run, rows, said, newest)
+
+
+@contextmanager
+def saying_once() -> Iterator[None]:
+    """Within, a warning that comes several times is given once, in the end."""
+    caught: list[warnings.WarningMessage] = []
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            yield
+    finally:
+        for text, category in {str(warning.message): warning.category for warning in caught}.items():
+            warnings.warn(text, category, stacklevel=3)
 
 
 def _newest(run: Run) -> Policies | None:

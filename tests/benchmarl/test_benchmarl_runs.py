@@ -151,7 +151,7 @@ def test_a_torn_checkpoint_and_a_torn_line_are_left_out(copied):
 
 
 def test_what_cannot_be_opened_says_why(copied, tmp_path):
-    with pytest.raises(RunError, match="nowhere does not exist"):
+    with pytest.raises(RunError, match=r"is no run folder: it does not exist"):
         dico.load(tmp_path / "nowhere")
     (tmp_path / "empty").mkdir()
     with pytest.raises(RunError, match=r"is no run folder: it has no config\.json"):

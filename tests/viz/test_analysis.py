@@ -3,6 +3,7 @@
 import itertools
 import math
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -171,3 +172,41 @@ def test_runs_of_different_tasks_are_not_compared(tmp_path):
     message = f"must have the same task, got {runs[0].folder}: navigation, {runs[1].folder}: same-goal"
     with pytest.raises(RunError, match=re.escape(message)):
         check_comparable(runs)
+
+
+def test_settings_written_out_are_those_left_alone(tmp_path):
+    """As BenchMARL's runs have them, which write every option."""
+    options = {"plain": (), "full": ("n_agents=2", "horizon=100", "final_reward=0.01"), "other": ("n_agents=3",)}
+    runs = {name: write_run(tmp_path / name, steady, task_options=each) for name, each in options.items()}
+    check_comparable([runs["plain"], runs["full"]])
+    with pytest.raises(
+        RunError, match=r"must have the same task, got .*plain: navigation, .*other: navigation n_agents"
+    ):
+        check_comparable([runs["plain"], runs["other"]])
+    unknown = [replace(run, config={**run.config, "task": "gone"}) for run in runs.values()]
+    check_comparable(unknown[:1] * 2)
+    with pytest.raises(RunError, match="gone n_agents=3"):
+        check_comparable(unknown)
+
+
+def test_lines_that_lack_a_metric_are_nan(tmp_path):
+    """As in a run that an older version began."""
+    run = write_run(tmp_path / "run", lambda level, seed, i: {"reward": 1.0} | ({"distances": [0.5]} if i > 2 else {}))
+    distances = run.metric("distances")
+    assert distances.shape == (6, 40, 1)
+    assert distances[:, :2].isnan().all()
+    assert (distances[:, 2:] == 0.5).all()
+    with pytest.raises(ValueError, match="got 'distance'; did you mean 'distances'"):
+        run.metric("distance")
+
+
+@pytest.mark.parametrize(
+    "line", [b"5", b"{}", b"[1]", b"null", b"\xff\xfe", b'{"member": 0}', b'{"member": "0", "iteration": 1}']
+)
+def test_a_line_that_is_no_row_is_left_out(tmp_path, line):
+    run = write_run(tmp_path / "run", steady)
+    whole = summary(run)
+    path = run.folder / "metrics.jsonl"
+    path.write_bytes(line + b"\n" + path.read_bytes())
+    with pytest.warns(UserWarning, match="line 1 is torn and left out"):
+        assert summary(run)[1].reward.centre == whole[1].reward.centre

@@ -5,8 +5,8 @@ import torch
 
 from dico import DiCo, equal, pairwise_w2
 from dico.random import Random
-from dico.tasks import make, map_state
-from dico.viz.fields import diversity_field, slice_field
+from dico.tasks import from_settings, make, map_state
+from dico.viz.fields import as_mapped, diversity_field, slice_field
 
 
 def policy_for(task, kind="shared_std", members=()):
@@ -63,6 +63,9 @@ def test_a_task_without_positions_says_which_have_them():
     task = make("dispersion")
     with pytest.raises(ValueError, match=r"no map over positions \(navigation, same-goal, sampling have"):
         diversity_field(policy_for(task), task, task.reset(1, Random([0])))
+    pytest.importorskip("vmas")
+    with pytest.raises(ValueError, match="vmas:balance has no map over positions"):
+        as_mapped(from_settings("vmas:balance"))
 
 
 @pytest.mark.parametrize("coordinates", [(0, 0), (0, 12), (-1, 2)])

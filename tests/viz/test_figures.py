@@ -1,24 +1,22 @@
 """What figures show and say: their artists and texts, not their pixels."""
 
 import itertools
-import subprocess
-import sys
+import json
+import shutil
 
 import numpy as np
 import pytest
-import torch
+from drawn import known_run, said, steady, texts
 from folders import trained, write_run
 from matplotlib.patches import Circle
 from matplotlib.quiver import Quiver
 from matplotlib.text import Text
 
-from dico.analysis import best_level, curves, final, levels, tracking_error
-from dico.bounds import max_snd
+from dico.analysis import curves, levels, tracking_error
 from dico.runs import RunError, load
 from dico.viz.cast import choose, one_of_each, seeds_of
 from dico.viz.colours import level_colours
 from dico.viz.curves import plot_diversity, plot_tracking
-from dico.viz.decision import plot_decision
 from dico.viz.distances import matrices
 from dico.viz.fields import diversity_field
 from dico.viz.figures import (
@@ -29,9 +27,7 @@ from dico.viz.figures import (
     draw_slice,
     draw_tracking,
     draw_trajectories,
-    write_figures,
 )
-from dico.viz.limits import wall
 from dico.viz.style import new_figure, save
 
 
@@ -55,23 +51,9 @@ def tag():
     return trained("tag")
 
 
-def texts(figure):
-    return [text.get_text() for text in figure.findobj(Text) if text.get_text()]
-
-
-def said(figure):
-    return " ".join(texts(figure)).replace("\n", " ")
-
-
-def steady(level, seed, iteration):
-    """Reward peaks at 0.5; SND a tenth above what is desired, 1.6 for free."""
-    desired = 1.6 if level == "free" else float(level)
-    return {"reward": 1 - (desired - 0.5) ** 2 + 0.01 * seed, "snd": 1.1 * desired, "overflow": 0.02 * desired}
-
-
 @pytest.fixture
 def known(tmp_path):
-    return write_run(tmp_path / "known", steady, snd=("0", "0.5", "1.5", "free"), seeds=3)
+    return known_run(tmp_path / "known")
 
 
 def test_curves_have_a_line_a_band_and_a_dash_for_each_level(known):
@@ -125,13 +107,6 @@ def test_every_statistic_says_what_it_is_of(known, draw, stat):
         assert word in words
 
 
-def test_a_run_in_training_says_how_far_it_is(tmp_path):
-    run = write_run(tmp_path / "run", lambda level, seed, i: steady(level, seed, i) if i == 1 else None)
-    written = write_figures([run], tmp_path / "figures", formats=("png",))
-    assert [path.name for path in written] == ["curves.png", "decision.png", "tracking.png"]
-    assert "after 6,000 of 240,000 frames" in said(draw_curves(run))
-
-
 def test_members_that_diverged_are_counted_in_the_legend(tmp_path):
     def values(level, seed, iteration):
         lost = {"reward": None, "snd": None, "overflow": None, "diverged": True}
@@ -140,58 +115,6 @@ def test_members_that_diverged_are_counted_in_the_legend(tmp_path):
     run = write_run(tmp_path / "run", values, seeds=3)
     for figure in (draw_curves(run), draw_decision([run]), draw_tracking(run)):
         assert "0.5 (1 of 3 diverged)" in texts(figure)
-
-
-def test_the_wall_is_the_largest_snd_of_the_box(known):
-    axes = plot_decision(new_figure(4, 3).subplots(), [known])
-    (drawn,) = (line for line in axes.get_lines() if line.get_gid() == "wall")
-    assert drawn.get_xdata()[0] == wall(known).value == max_snd(2, [-1, -1], [1, 1]).value
-    assert "largest SND in the action box: 2.83" in said(axes.figure)
-
-
-def test_no_wall_for_another_metric(tmp_path):
-    run = write_run(tmp_path / "run", lambda *a: steady(*a) | {"hse": 0.2}, metric="hse")
-    axes = plot_decision(new_figure(4, 3).subplots(), [run])
-    assert wall(run) is None
-    assert not [line for line in axes.get_lines() if line.get_gid() == "wall"]
-    assert axes.get_xlabel() == "desired HSE"
-
-
-def test_the_decision_plot_has_each_level_where_it_belongs(known):
-    figure = draw_decision([known])
-    (axes,) = figure.axes
-    points = {line.get_gid(): (line.get_xdata()[0], line.get_ydata()[0]) for line in axes.get_lines() if line.get_gid()}
-    reward = final(known, "reward").reshape(4, 3).mean(1)
-    assert points["0.5"] == pytest.approx((0.5, reward[1]))
-    assert points["free"] == pytest.approx((1.76, reward[3]))  # where its diversity landed
-    assert points["best"] == points["0.5"]
-    assert best_level(known) == "0.5"
-    assert {"best: 0.5", "free (landed at 1.76)", "1.5"} <= set(texts(figure))
-
-
-def test_several_runs_are_compared_by_name(known, tmp_path):
-    other = write_run(tmp_path / "other", steady, snd=("0", "1"))
-    written = write_figures([known, other], tmp_path / "figures", formats=("svg",))
-    assert written[0] == tmp_path / "figures" / "decision.svg"
-    assert {path.parent.name for path in written[1:]} == {"known", "other"}
-    legend = [text.get_text() for text in draw_decision([known, other]).axes[0].get_legend().get_texts()]
-    assert legend == ["known", "other"]
-
-
-def test_runs_of_different_tasks_are_refused_before_anything_is_written(known, tmp_path):
-    other = write_run(tmp_path / "other", steady, task="same-goal")
-    with pytest.raises(RunError, match="must have the same task"):
-        write_figures([known, other], tmp_path / "figures")
-    assert not (tmp_path / "figures").exists()
-
-
-def test_all_figures_of_a_run_are_written_whole(navigation, tmp_path):
-    written = write_figures([navigation], tmp_path, formats=("png", "svg", "pdf"))
-    names = ["curves", "decision", "tracking", "map", "trajectories", "distances"]
-    assert [path.name for path in written] == [f"{name}.{end}" for name in names for end in ("png", "svg", "pdf")]
-    assert sorted(tmp_path.iterdir()) == sorted(written)
-    starts = {".png": b"\x89PNG", ".svg": b"<?xml", ".pdf": b"%PDF"}
-    assert all(path.read_bytes().startswith(starts[path.suffix]) for path in written)
 
 
 def test_a_map_is_the_field_of_each_level_on_one_scale(navigation):
@@ -228,36 +151,6 @@ def test_strips_have_a_row_for_each_level_from_the_same_start(navigation):
     assert starts[0] == starts[1] == starts[2]
     assert len(axes[1, 3].collections) == 2  # a trail for each agent, none for a goal
     assert len(axes[1, 3].collections[0].get_segments()) == 100
-
-
-def test_eaten_food_leaves_a_ring(dispersion):
-    from dataclasses import replace
-
-    from dico.viz.scenes import Picture
-
-    cast = choose(dispersion)
-    scene = cast.scene(cast.record(0), 0)
-    food = next(circle for circle in scene.circles if circle.role == "food")
-    eaten = torch.zeros_like(food.visible)
-    scene = replace(scene, circles=(replace(food, visible=~eaten), replace(food, visible=eaten)))
-    axes = new_figure(2, 2).subplots()
-    Picture(axes, scene).show(5)
-    left, gone = (patch for patch in axes.patches if isinstance(patch, Circle))
-    assert left.get_facecolor()[3] == 1
-    assert gone.get_facecolor()[3] == 0
-    assert gone.get_linestyle() != "-"
-
-
-def test_sampled_cells_are_white(sampling):
-    from dico.viz.scenes import Picture
-
-    cast = choose(sampling)
-    picture = Picture(new_figure(2, 2).subplots(), cast.scene(cast.record(0), 0))
-    picture.show(100)
-    cells = picture.axes.images[0].get_array()
-    visited = (cells == 1).all(-1)
-    assert 3 <= visited.sum() <= 301
-    assert (cells[~visited][:, 0] < 0.9).all()
 
 
 def test_distances_are_those_of_the_metrics(dispersion):
@@ -297,19 +190,25 @@ def test_the_first_seed_that_did_not_diverge_is_shown(tmp_path):
     assert seeds_of(members) == "seeds 1, 0, 2"
 
 
-def test_a_checkpoint_that_cannot_be_played_leaves_maps_out(navigation, tmp_path, monkeypatch):
-    def refuse(*_):
-        raise RunError("trained with other actions")
-
-    monkeypatch.setattr("dico.runs.Run.task", refuse)
-    with pytest.warns(UserWarning, match="no map and no trajectories: trained with other actions"):
-        written = write_figures([navigation], tmp_path, formats=("png",))
-    assert [path.stem for path in written] == ["curves", "decision", "tracking", "distances"]
+DRAWN = (
+    "curves", "decision", "tracking", "map", "slice", "trajectories", "distances", "bounds", "runs", "long", "alone",
+)  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["curves", "decision", "tracking", "map", "slice", "trajectories", "distances"])
-def test_no_texts_overlap(navigation, known, name):
+@pytest.mark.parametrize("name", DRAWN)
+def test_no_texts_overlap(navigation, known, name, tmp_path):
+    options = ("n_agents=4", "horizon=250", "final_reward=0.125")
+
+    def bounded(folder, **settings):
+        snd = ("<=0.3", "0.2..0.5", ">=0.3", "0.3", "free")
+        values = lambda level, seed, _: {"reward": 0.1 * len(level) + seed, "snd": 0.3, "overflow": 0.0}  # noqa: E731
+        return write_run(tmp_path / folder, values, snd=snd, **settings)
+
     draw = {
+        "bounds": lambda: draw_decision([bounded("run", seeds=3)]),
+        "runs": lambda: draw_decision([bounded("a/run"), bounded("b/run", seeds=1), bounded("a-long-name", seeds=3)]),
+        "long": lambda: draw_tracking(bounded("run", task_options=options), "iqm"),
+        "alone": lambda: draw_map(choose(navigation, ["0.5"]), resolution=5, arrows=True),
         "curves": lambda: draw_curves(known, "iqm"), "decision": lambda: draw_decision([known]),
         "tracking": lambda: draw_tracking(known), "map": lambda: draw_map(choose(navigation), resolution=5),
         "slice": lambda: draw_slice(choose(navigation), (0, 1), resolution=5),
@@ -354,20 +253,41 @@ def test_an_unknown_format_is_named(known, tmp_path):
         save(draw_curves(known), tmp_path / "file" / "a", ["png"])
 
 
-def test_figures_need_no_display_and_leave_no_style_behind(navigation, tmp_path):
-    code = (
-        "import sys, dico, matplotlib; from pathlib import Path; from dico.viz.figures import write_figures;"
-        "from dico.viz.style import STYLE; before = [matplotlib.rcParams[key] for key in STYLE];"
-        f"write_figures([dico.load({str(navigation.folder)!r})], Path({str(tmp_path)!r}), formats=('png',));"
-        "assert 'matplotlib.pyplot' not in sys.modules; assert [matplotlib.rcParams[key] for key in STYLE] == before"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
+def test_pictures_say_of_which_checkpoint_they_are(navigation, tmp_path):
+    """The metrics may be newer than the policies."""
+    run = load(shutil.copytree(navigation.folder, tmp_path / "run"))
+    rows = [{**row, "iteration": 6, "frames": 2400} for row in run.rows() if row["iteration"] == 5]
+    with (run.folder / "metrics.jsonl").open("a") as lines:
+        lines.writelines(json.dumps(row) + "\n" for row in rows)
+    cast = choose(run)
+    for figure in (draw_map(cast, resolution=4), draw_slice(cast, (0, 1), resolution=4), draw_trajectories(cast)):
+        assert "checkpoint after 2,000 frames" in said(figure)
+    assert "after 2,400 frames" in said(draw_curves(run))
 
 
-def test_nothing_is_drawn_of_a_folder_without_metrics(tmp_path):
-    run = write_run(tmp_path / "run", lambda *_: None)
-    with pytest.raises(RunError, match="has no metrics yet"):
-        write_figures([run], tmp_path / "figures")
-    with pytest.raises(RunError, match="is no run folder"):
-        load(tmp_path / "figures")
-    assert not (tmp_path / "figures").exists()
+def test_free_alone_has_no_tracking_and_nothing_dashed(tmp_path):
+    run = write_run(tmp_path / "run", lambda *_: {"reward": 1e-5, "snd": 1.0, "overflow": 0.0}, snd=("free",))
+    figure = draw_tracking(run)
+    (axes,) = figure.axes
+    assert axes.get_title() == "Overflow"
+    assert axes.get_ylim()[0] < 0 < axes.get_ylim()[1]  # the line at zero is seen
+    assert "dashed" not in said(draw_curves(run))
+    assert "nothing desired" in texts(plot_tracking(new_figure(4, 3).subplots(), run).figure)
+    figure = draw_curves(run)
+    figure.canvas.draw()
+    assert [axes.yaxis.get_offset_text().get_text() for axes in figure.axes] == ["", ""]
+
+
+def test_captions_name_only_options_that_are_not_the_defaults(tmp_path):
+    run = write_run(tmp_path / "run", steady, task_options=("n_agents=2", "horizon=50", "final_reward=0.01"))
+    words = said(draw_curves(run))
+    assert "navigation, horizon=50, IPPO" in words
+    assert "n_agents" not in words
+
+
+def test_one_panel_fills_its_figure(navigation, tmp_path):
+    alone = write_run(tmp_path / "run", lambda *_: {"reward": 0.0, "snd": 0.3, "distances": [0.3]}, snd=("0.3",))
+    for figure in (draw_map(choose(navigation, ["0.5"]), resolution=4), draw_distances(alone)):
+        figure.canvas.draw()
+        left = min(axes.get_tightbbox().x0 for axes in figure.axes) / figure.bbox.width
+        assert left < 0.15

@@ -55,9 +55,31 @@ def test_videos_of_episodes_and_of_distances(capsys, run, tmp_path):
     assert out.read_bytes().startswith(b"GIF8")
 
 
+def test_two_pages_in_one_folder_do_not_share_their_figures(capsys, run, tmp_path):
+    for checkpoint in run.glob("checkpoint-*"):  # which would only take time
+        shutil.rmtree(checkpoint)
+    for name, stat in (("a", "mean"), ("b", "iqm")):
+        words = ("report", run, "--out", tmp_path / f"{name}.html", "--stat", stat, "--formats", "svg")
+        status, out, err = dico(capsys, *words)
+        assert (status, err) == (0, "")
+        assert f"figures into {tmp_path / f'{name}-figures'}" in out
+    drawn = [(tmp_path / f"{name}-figures" / "curves.svg").read_text() for name in "ab"]
+    assert ["interquartile" in text for text in drawn] == [False, True]
+
+
+@pytest.mark.filterwarnings("default:.* diverged and is left out")
+def test_who_diverged_is_said_once(capsys, run):
+    path = run / "metrics.jsonl"
+    path.write_text(path.read_text().replace('"constraint": "0.5"', '"diverged": true, "constraint": "0.5"'))
+    status, _, err = dico(capsys, "report", run, "--formats", "png")
+    assert (status, err) == (0, "warning: snd 0.5 diverged and is left out")
+
+
 BAD = {
-    ("map", "nowhere"): "nowhere is no run folder: it has no config.json",
-    ("video", "nowhere"): "nowhere is no run folder: it has no config.json",
+    ("map", "nowhere"): "nowhere is no run folder: it does not exist",
+    ("video", "nowhere"): "nowhere is no run folder: it does not exist",
+    ("map", "."): "did you mean one in it: dispersion, empty, run, taken, ...?",
+    ("map", "run/figures"): "run/figures is no run folder: it has no config.json; dico train writes one under runs/",
     ("map", "empty"): "empty has no checkpoint yet: let it train on",
     ("video", "empty"): "empty has no checkpoint yet: let it train on",
     ("video", "empty", "--of", "distances"): "empty has no distances",
@@ -68,10 +90,16 @@ BAD = {
     ("video", "run", "--out", "film"): "the video's ending must be one of '.mp4', '.gif', got ''",
     ("map", "run", "--resolution", "0"): "resolution must be a positive integer, got 0",
     ("video", "run", "--fps", "-1"): "fps must be a positive integer, got -1",
+    ("video", "run", "--fps", "60", "--out", "film.gif"): "fps must be at most 50 for a GIF, got 60",
+    ("report", "run", "--out", "page.txt"): "the page's ending must be one of '.html', '.htm', got '.txt'",
+    ("report", "run", "--out", ""): "the page's ending must be one of '.html', '.htm', got ''",
+    ("report", "run", "--out", "folder.html"): "folder.html cannot be written (it is a folder)",
+    ("report", "run", "--out", "run/config.json/a.html"): "config.json is a file): choose another place",
+    ("report", "taken"): "figures is a file): choose another place",
     ("map", "run", "--coordinates", "0", "4"): "two different whole numbers from 0 to 3, got (0, 4)",
     ("map", "run", "--coordinates", "0", "1", "--arrows"): "leave out --arrows or --coordinates",
     ("video", "run", "--of", "distance"): "did you mean 'distances'?",
-    ("map", "torn"): "torn has no metrics yet: look again when its first iteration is done",
+    ("video", "torn", "--of", "distances"): "torn has no metrics yet",
     ("map", "dispersion"): "has no map over positions (navigation, same-goal, sampling have)",
     ("map", "run", "--out", "run/config.json/map.png"): "cannot be written",
 }
@@ -85,6 +113,10 @@ def test_bad_input_says_what_to_do_and_leaves_nothing_behind(capsys, tmp_path, m
     shutil.copytree(trained("dispersion").folder, "dispersion")
     write_run(tmp_path / "empty", lambda *_: {"reward": 0.0, "snd": 0.0, "overflow": 0.0})
     shutil.copytree("run", "torn")
+    (tmp_path / "run" / "figures").mkdir()
+    (tmp_path / "folder.html").mkdir()
+    shutil.copytree("run", "taken", ignore=shutil.ignore_patterns("figures"))
+    (tmp_path / "taken" / "figures").touch()
     (tmp_path / "torn" / "metrics.jsonl").write_text('{"member": 0, "it')
     before = sorted(tmp_path.rglob("*"))
     status, out, err = dico(capsys, *arguments)

@@ -11,7 +11,7 @@ from dico._checks import check_number, check_switch
 from dico.random import Random
 from dico.tasks.base import Group, Task, clamped
 from dico.tasks.physics import move
-from dico.tasks.scene import GREEN, Scene, bounds, discs, square
+from dico.tasks.scene import GREY, Scene, bounds, discs, square
 
 BOUND = 1.0
 """Both coordinates of everything stay in ``[-BOUND, BOUND]``."""
@@ -94,7 +94,7 @@ class Dispersion(Task[DispersionState]):
 
     def scene(self, state: DispersionState) -> Scene:
         """Discs for agents and for the food that is left."""
-        food = discs("food", state.food, self.food_radius, (GREEN,))
+        food = discs("food", state.food, self.food_radius, (GREY,))
         food = tuple(replace(each, visible=~eaten) for each, eaten in zip(food, state.eaten.unbind(-1), strict=True))
         agents = discs("agent", state.position, AGENT_RADIUS)
         world = bounds(BOUND, state.position)

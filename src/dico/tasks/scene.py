@@ -7,9 +7,11 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 BLUE, ORANGE, GREEN, PURPLE = "#0072b2", "#e69f00", "#009e73", "#cc79a7"
-SKY, RED, YELLOW, BLACK, GREY = "#56b4e9", "#d55e00", "#f0e442", "#262626", "#9a9a9a"
-TEAM = (BLUE, ORANGE, GREEN, PURPLE, SKY, RED, YELLOW)
+SKY, VERMILION, YELLOW, BLACK, GREY = "#56b4e9", "#d55e00", "#f0e442", "#262626", "#9a9a9a"
+TEAM = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION, YELLOW)
 """Colours told apart by the colour-blind (Okabe and Ito); agent i has the i-th, over and over."""
+RED = "#c1121f"
+"""Where the paper says red; darker than its green, for the colour-blind."""
 
 
 @dataclass(frozen=True, kw_only=True)

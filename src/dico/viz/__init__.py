@@ -1,5 +1,7 @@
 """Figures, maps, videos and the report page, made from run folders alone.
 
+What writes takes run folders and paths; what draws gives a figure; what plots takes axes and gives axes.
+
 >>> from pathlib import Path
 >>> from dico import load, viz
 >>> run = load("runs/navigation")
@@ -7,39 +9,58 @@
 >>> figures = viz.write_figures([run], run.folder / "figures")
 >>> figure = viz.save_figure(viz.draw_map(viz.choose(run), arrows=True), Path("map.pdf"))
 >>> film = viz.film_episode(viz.choose(run), with_map=True)  # and viz.write_video(film, Path("episode.mp4"))
+>>> from matplotlib.figure import Figure
+>>> axes = viz.plot_reward(Figure().subplots(), run, "iqm", seeds=True)
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dico.viz.cast import choose as choose
-    from dico.viz.figures import draw_curves as draw_curves
-    from dico.viz.figures import draw_decision as draw_decision
-    from dico.viz.figures import draw_distances as draw_distances
-    from dico.viz.figures import draw_map as draw_map
-    from dico.viz.figures import draw_slice as draw_slice
-    from dico.viz.figures import draw_tracking as draw_tracking
-    from dico.viz.figures import draw_trajectories as draw_trajectories
-    from dico.viz.figures import write_figures as write_figures
-    from dico.viz.films import film_distances as film_distances
-    from dico.viz.films import film_episode as film_episode
-    from dico.viz.report import write_report as write_report
-    from dico.viz.style import check_figure as check_figure
-    from dico.viz.style import save_figure as save_figure
-    from dico.viz.video import check_video as check_video
-    from dico.viz.video import write_video as write_video
+    from dico.viz.cast import choose
+    from dico.viz.curves import plot_diversity, plot_overflow, plot_reward, plot_tracking
+    from dico.viz.decision import plot_decision
+    from dico.viz.distances import matrices, plot_distances
+    from dico.viz.figures import (
+        draw_curves,
+        draw_decision,
+        draw_distances,
+        draw_map,
+        draw_slice,
+        draw_tracking,
+        draw_trajectories,
+    )
+    from dico.viz.films import film_distances, film_episode
+    from dico.viz.gallery import draw_figures, save_figures, write_figures
+    from dico.viz.maps import plot_map, plot_slice
+    from dico.viz.report import write_report
+    from dico.viz.style import check_figure, save_figure
+    from dico.viz.trajectories import plot_strip
+    from dico.viz.video import check_fps, check_video, write_video
 
+__all__ = [
+    "check_figure", "check_fps", "check_video", "choose", "draw_curves", "draw_decision", "draw_distances",
+    "draw_figures", "draw_map", "draw_slice", "draw_tracking", "draw_trajectories", "film_distances", "film_episode",
+    "matrices", "plot_decision", "plot_distances", "plot_diversity", "plot_map", "plot_overflow", "plot_reward",
+    "plot_slice", "plot_strip", "plot_tracking", "save_figure", "save_figures", "write_figures", "write_report",
+    "write_video",
+]  # fmt: skip
 HOMES = {
     "cast": ("choose",),
+    "curves": ("plot_diversity", "plot_overflow", "plot_reward", "plot_tracking"),
+    "decision": ("plot_decision",),
+    "distances": ("matrices", "plot_distances"),
     "figures": (
         "draw_curves", "draw_decision", "draw_distances", "draw_map", "draw_slice", "draw_tracking",
-        "draw_trajectories", "write_figures",
+        "draw_trajectories",
     ),
     "films": ("film_distances", "film_episode"),
+    "gallery": ("draw_figures", "save_figures", "write_figures"),
+    "maps": ("plot_map", "plot_slice"),
     "report": ("write_report",),
     "style": ("check_figure", "save_figure"),
-    "video": ("check_video", "write_video"),
+    "trajectories": ("plot_strip",),
+    "video": ("check_fps", "check_video", "write_video"),
 }  # fmt: skip
 """The public names, and the files they live in."""
 
@@ -54,3 +75,8 @@ def __getattr__(name: str) -> object:
                 module = (missing.name or "").partition(".")[0]
                 raise ImportError(f'dico.viz.{name} needs {module}: pip install "dico-marl[viz]"') from missing
     raise AttributeError(f"module 'dico.viz' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """The public names, imported or not."""
+    return sorted({*globals(), *__all__})

@@ -29,6 +29,8 @@ class Cast:
     members: tuple[Member, ...]
     policies: tuple[DiCo, ...]
     """Of each of the task's groups, the members in a leading dimension."""
+    frames: int
+    """For how long the policies have trained: those of the checkpoint, which may be fewer than the metrics have."""
 
     @property
     def controlled(self) -> int:
@@ -72,7 +74,8 @@ def choose(run: Run, wanted: Sequence[str | float] = (), seed: int | None = None
     """The members of :func:`one_of_each` with their policies."""
     members = one_of_each(run, wanted, seed)
     task, indices = run.task(), [member.index for member in members]
-    return Cast(run, task, members, tuple(run.policies(group.name, indices) for group in task.groups))
+    policies = tuple(run.policies(group.name, indices) for group in task.groups)
+    return Cast(run, task, members, policies, run.checkpoints()[0].frames)
 
 
 def one_of_each(run: Run, wanted: Sequence[str | float] = (), seed: int | None = None) -> tuple[Member, ...]:

@@ -4,6 +4,7 @@ import webbrowser
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.progress import track
@@ -12,12 +13,14 @@ from tyro.conf import Positional
 from dico import viz
 from dico._checks import check_choice, check_positive
 from dico.runs import load
-from dico.snapshot import snapshot
+from dico.snapshot import saying_once, snapshot
 from dico.tasks import MappedTask
-from dico.viz.files import FORMATS
-from dico.viz.report import write_report
+from dico.viz.files import check_formats, check_page, check_place, figures_beside
+from dico.viz.report import default_path, write_report
 
 FILMS = ("episodes", "distances")
+DPI, GIF_DPI = 200, 100
+"""Of films; a GIF is large as it is."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,7 @@ class Report:
     stat: str = "mean"
     """Over seeds: mean (and standard deviation) or iqm (interquartile mean and 95 % bootstrap interval)."""
     figures: bool = True
-    """Write the figures too, into the folder figures beside the page."""
+    """Write the figures too, beside the page: into figures, or PAGE-figures if it is not called report.html."""
     formats: tuple[str, ...] = ("png", "svg")
     """Of the figures: png, svg, pdf."""
     seeds: bool = False
@@ -89,14 +92,17 @@ def report(command: Report) -> tuple[Path, list[Path]]:
     if not command.runs:
         raise ValueError("runs must be at least one run folder, got none: dico report runs/NAME")
     runs = [snapshot(load(folder)) for folder in command.runs]
-    write_figures = _figures_or_cure() if command.figures else None
-    for name in command.formats:
-        check_choice("format", name, FORMATS)
-    page = write_report(runs, command.out, stat=command.stat)
-    figures = []
-    if write_figures is not None:
-        folder = page.parent / "figures"
-        figures = write_figures(runs, folder, stat=command.stat, seeds=command.seeds, formats=command.formats)
+    check_formats(command.formats)
+    page = check_page(default_path(runs) if command.out is None else command.out)
+    folder = figures_beside(page)
+    with saying_once():
+        drawn = {}
+        if command.figures:
+            draw_figures = _figures_or_cure()
+            check_place(folder / "curves.png")
+            drawn = draw_figures(runs, stat=command.stat, seeds=command.seeds)
+        write_report(runs, page, stat=command.stat)
+        figures = viz.save_figures(drawn, folder, command.formats) if drawn else []
     if command.open:
         webbrowser.open(page.resolve().as_uri())
     return page, figures
@@ -108,7 +114,7 @@ def draw(command: Map) -> Path:
     check_positive("resolution", command.resolution)
     if command.coordinates and command.arrows:
         raise ValueError("arrows show actions at positions: leave out --arrows or --coordinates")
-    cast = viz.choose(load(command.run), command.levels, command.seed)
+    cast = viz.choose(snapshot(load(command.run)), command.levels, command.seed)
     if command.coordinates:
         figure = viz.draw_slice(cast, command.coordinates, command.state_seed, resolution=command.resolution)
     else:
@@ -121,13 +127,15 @@ def film(command: Video, console: Console) -> Path:
     check_choice("of", command.of, FILMS)
     out = viz.check_video(command.out or command.run / "figures" / f"{command.of}.mp4")
     check_positive("fps", command.fps)
-    run = load(command.run)
+    viz.check_fps(command.fps, out)
+    dpi = GIF_DPI if out.suffix == ".gif" else DPI
+    run = snapshot(load(command.run))
     if command.of == "distances":
-        drawing = viz.film_distances(run, command.levels, command.seed, fps=command.fps)
+        drawing = viz.film_distances(run, command.levels, command.seed, fps=command.fps, dpi=dpi)
     else:
         cast = viz.choose(run, command.levels, command.seed)
         with_map = command.map and isinstance(cast.task, MappedTask)
-        drawing = viz.film_episode(cast, command.episode_seed, with_map=with_map, fps=command.fps)
+        drawing = viz.film_episode(cast, command.episode_seed, with_map=with_map, fps=command.fps, dpi=dpi)
     shown = track(
         drawing.frames, f"drawing {out.name}", drawing.count,
         console=console, transient=True, disable=not console.is_terminal,
@@ -135,9 +143,9 @@ def film(command: Video, console: Console) -> Path:
     return viz.write_video(replace(drawing, frames=shown), out)
 
 
-def _figures_or_cure() -> Callable[..., list[Path]]:
+def _figures_or_cure() -> Callable[..., dict[str, Any]]:
     """What draws the figures; the page needs no matplotlib."""
     try:
-        return viz.write_figures
+        return viz.draw_figures
     except ImportError as error:
         raise ImportError(f"{error}; or write the page alone with --no-figures") from None

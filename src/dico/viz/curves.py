@@ -19,7 +19,10 @@ from dico.analysis import (
 from dico.runs import Run
 from dico.viz.colours import level_colours
 from dico.viz.labels import level_label, metric_name
-from dico.viz.style import in_thousands, lost
+from dico.viz.style import FAINT, in_thousands, lost, plain_numbers
+
+NOTHING = 0.01
+"""Greatest value of an axis on which all is zero."""
 
 
 def plot_reward(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = False) -> Axes:
@@ -46,19 +49,23 @@ def plot_tracking(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = Fal
     """How far the measured diversity is from the desired one, in per cent of that; free desires nothing."""
     axes.set_title("Tracking error")
     axes.set_ylabel("|measured - desired| / desired")
-    axes.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.6g} %")
     plotted = _plot(axes, run, tracking_error(run), stat, seeds, shown=lambda level: level != "free")
-    axes.set_ylim(bottom=0)
-    return plotted
+    if not desires(run):
+        axes.text(0.5, 0.5, "nothing desired", transform=axes.transAxes, ha="center", va="center", color=FAINT)
+    plotted.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.6g} %")
+    return _from_zero(plotted)
 
 
 def plot_overflow(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = False) -> Axes:
     """How far the farthest agent's mean action lies outside the action box, on average."""
     axes.set_title("Overflow")
     axes.set_ylabel("distance outside the box")
-    plotted = _plot(axes, run, curves(run, "overflow"), stat, seeds)
-    axes.set_ylim(bottom=0)
-    return plotted
+    return _from_zero(_plot(axes, run, curves(run, "overflow"), stat, seeds))
+
+
+def desires(run: Run) -> bool:
+    """Whether any level desires a diversity: free does not."""
+    return any(level != "free" for level in levels(run))
 
 
 def level_legend(axes: Axes, run: Run) -> None:
@@ -77,6 +84,7 @@ def _plot(
 ) -> Axes:
     x, label = in_thousands(frames(run)[: values.shape[1]])  # a run in training may be longer by now
     axes.set_xlabel(label)
+    plain_numbers(axes.yaxis)
     colours = level_colours(levels(run))
     mark = {"marker": "o", "markersize": 4} if len(x) == 1 else {}
     for level in filter(shown, levels(run)):
@@ -91,4 +99,17 @@ def _plot(
             for seed in own:
                 axes.plot(x, seed, color=colour, linewidth=0.6, alpha=0.6, zorder=2.5, **mark)
     axes.margins(x=0.01)
+    wanted = [member.index for member in run.members if shown(member.constraint)]
+    if wanted and not np.isfinite(values[wanted]).any():
+        axes.text(0.5, 0.5, "all members diverged", transform=axes.transAxes, ha="center", va="center", color=FAINT)
+        axes.set_xlim(0, x[-1])
+        axes.set_yticks([])
+    return axes
+
+
+def _from_zero(axes: Axes) -> Axes:
+    """From just below zero up, so that a line at zero is seen; where all is zero, up to a hundredth."""
+    highest = axes.dataLim.y1
+    top = axes.get_ylim()[1] if np.isfinite(highest) and highest > 0 else NOTHING
+    axes.set_ylim(-0.03 * top, top)
     return axes

@@ -9,9 +9,12 @@ from dico.analysis import LevelSummary, bounds_of, summary
 from dico.runs import Run
 from dico.tasks.scene import TEAM
 from dico.viz.colours import level_colours
-from dico.viz.labels import level_label, metric_name
+from dico.viz.labels import level_label, metric_name, run_names
 from dico.viz.limits import wall
-from dico.viz.style import FAINT, INK, lost
+from dico.viz.style import FAINT, INK, lost, plain_numbers
+
+SAME_PLACE = 0.02
+"""Points nearer than this share of the whole range hide each other."""
 
 
 def plot_decision(axes: Axes, runs: Sequence[Run], stat: str = "mean") -> Axes:
@@ -21,19 +24,28 @@ def plot_decision(axes: Axes, runs: Sequence[Run], stat: str = "mean") -> Axes:
     """
     axes.set_xlabel(f"desired {metric_name(runs[0])}")
     axes.set_ylabel("final reward per step")
-    ended = [[level for level in summary(run, stat) if level.seeds] for run in runs]
-    for number, (run, own) in enumerate(zip(runs, ended, strict=True)):
+    plain_numbers(axes.yaxis)
+    names = run_names(runs)
+    every = [summary(run, stat) for run in runs]
+    ended = [[level for level in own if level.seeds] for own in every]
+    for number, (name, own) in enumerate(zip(names, ended, strict=True)):
         if len(runs) == 1:
             _plot_line(axes, own, FAINT, None)
-            _plot_levels(axes, own, level_colours([level.level for level in own]))
+            _plot_levels(axes, own, level_colours([level.level for level in every[0]]))
+            _name_diverged(axes, every[0])
         else:
             colour = TEAM[number % len(TEAM)]
-            _plot_line(axes, own, colour, run.folder.resolve().name)
+            _plot_line(axes, own, colour, f" {name}" if name.startswith("_") else name)  # else no legend has it
             _plot_levels(axes, own, dict.fromkeys((level.level for level in own), colour), labelled=False)
     axes.margins(y=0.18)
     _plot_wall(axes, runs[0])
-    if any(ended):
-        _mark_best(axes, max((level for own in ended for level in own), key=lambda level: float(level.reward.centre)))
+    candidates = [(level, name) for own, name in zip(ended, names, strict=True) for level in own]
+    if len(candidates) > 1:  # of one alone it says nothing
+        best, name = max(candidates, key=lambda each: float(each[0].reward.centre))
+        _mark_best(axes, best, f" ({name})" if len(runs) > 1 else "")
+    if not candidates:
+        axes.text(0.5, 0.5, "all members diverged", transform=axes.transAxes, ha="center", va="center", color=FAINT)
+        axes.set_yticks([])
     return axes
 
 
@@ -59,7 +71,9 @@ def _plot_line(axes: Axes, ended: Sequence[LevelSummary], colour: str, label: st
 
 
 def _plot_levels(axes: Axes, ended: Sequence[LevelSummary], colours: dict[str, str], *, labelled: bool = True) -> None:
-    for level in ended:
+    """A marker for each level; where several stand in one place, the first are larger and surround the last."""
+    hidden = _beneath([(place(level)[0], float(level.reward.centre)) for level in ended])
+    for level, deep in zip(ended, hidden, strict=True):
         x, left, right = place(level)
         y, low, high = (float(part) for part in (level.reward.centre, level.reward.low, level.reward.high))
         colour, free = colours[level.level], level.level == "free"
@@ -67,23 +81,46 @@ def _plot_levels(axes: Axes, ended: Sequence[LevelSummary], colours: dict[str, s
         if np.isfinite(low):
             axes.errorbar(x, y, [[y - low], [high - y]], color=colour, linewidth=1.4, capsize=2.5, zorder=2.5)
         label = _label(level) if labelled else None
-        axes.plot(x, y, marker="D" if free else "o", markersize=6 if free else 7, color=colour, linestyle="none",
-                  markeredgecolor="white", gid=level.level, zorder=3, label=label)  # fmt: skip
+        axes.plot(x, y, marker="D" if free else "o", markersize=(6 if free else 7) + 5 * deep, color=colour,
+                  linestyle="none", markeredgecolor="white", gid=level.level, zorder=3, label=label)  # fmt: skip
+
+
+def _beneath(points: Sequence[tuple[float, float]]) -> list[int]:
+    """How many later points stand where each one stands, as far as one can see.
+
+    >>> _beneath([(0.0, 1.0), (0.3, 2.0), (0.3, 2.0), (1.0, 3.0)])
+    [0, 1, 0, 0]
+    """
+    spread = np.ptp(points, axis=0) if points else np.zeros(2)
+    near = SAME_PLACE * np.where(spread > 0, spread, 1.0)
+    return [
+        sum(bool((np.abs(np.subtract(point, other)) <= near).all()) for other in points[k + 1 :])
+        for k, point in enumerate(points)
+    ]
+
+
+def _name_diverged(axes: Axes, every: Sequence[LevelSummary]) -> None:
+    """Levels of which no member is left are in the legend alone."""
+    colours = level_colours([level.level for level in every])
+    for level in every:
+        if not level.seeds:
+            axes.plot([], [], marker="x", color=colours[level.level], linestyle="none", label=_label(level))
 
 
 def _label(level: LevelSummary) -> str:
-    landed = f" (landed at {float(level.snd.centre):.2f})" if level.level == "free" else ""
+    landed = f" (landed at {float(level.snd.centre):.2f})" if level.level == "free" and level.seeds else ""
     return f"{level_label(level.level)}{landed}{lost(level.diverged, level.seeds + level.diverged)}"
 
 
-def _mark_best(axes: Axes, best: LevelSummary) -> None:
+def _mark_best(axes: Axes, best: LevelSummary, of: str) -> None:
+    """A ring, and a text above the axes, where no whisker crosses it."""
     x, y = place(best)[0], float(best.reward.centre)
     axes.plot(x, y, marker="o", markersize=13, markerfacecolor="none", markeredgecolor=INK, gid="best", zorder=3.5)
-    top = float(np.fmax(y, best.reward.high))
     left, right = axes.get_xlim()
-    side = "left" if x < 0.9 * left + 0.1 * right else "right" if x > 0.15 * left + 0.85 * right else "center"
-    axes.annotate(f"best: {level_label(best.level)}", (x, top), xytext=(0, 9), textcoords="offset points", ha=side,
-                  va="bottom", color=INK, weight="bold", zorder=4)  # fmt: skip
+    side = "left" if x < (left + right) / 2 else "right"
+    axes.annotate(f"best: {level_label(best.level)}{of}", (x, 1.0), xycoords=("data", "axes fraction"), xytext=(0, 3),
+                  textcoords="offset points", ha=side, va="bottom", color=INK, weight="bold")  # fmt: skip
+    axes.axvline(x, color=INK, linewidth=0.7, linestyle=(0, (1, 3)), zorder=1.2)
 
 
 def _plot_wall(axes: Axes, run: Run) -> None:

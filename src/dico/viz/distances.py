@@ -7,13 +7,13 @@ import numpy as np
 from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.colors import Normalize
-from matplotlib.image import AxesImage
-from matplotlib.text import Text
 
-from dico.analysis import controlled_group
+from dico.analysis import controlled_group, frames
 from dico.runs import Run, RunError
 from dico.viz.style import MAP
 
+DISTANCE = "mean W₂ distance"
+"""What the colours mean."""
 NUMBERED = 6
 """Up to so many agents, each distance is written out."""
 
@@ -24,8 +24,8 @@ def matrices(run: Run) -> Float[np.ndarray, "members iterations n n"]:
     >>> matrices(run).shape
     (8, 2, 2, 2)
     """
-    rows = run.rows()
-    if not any("distances" in row for row in rows):
+    frames(run)  # says so if there are no metrics at all
+    if not any("distances" in row for row in run.rows()):
         raise RunError(f"{run.folder} has no distances: they are kept for teams of 2 to 16 agents, by newer versions")
     pairs = run.metric("distances", controlled_group(run)).numpy()
     n = round((1 + np.sqrt(1 + 8 * pairs.shape[-1])) / 2)
@@ -41,27 +41,34 @@ def distance_scale(shown: Sequence[Float[np.ndarray, "..."]]) -> Normalize:
     return Normalize(0.0, highest if highest > 1e-6 else 1.0)
 
 
-def plot_distances(axes: Axes, matrix: Float[np.ndarray, "n n"], scale: Normalize) -> tuple[AxesImage, list[Text]]:
-    """A heat map of the distances between agents, and the numbers in it."""
+def plot_distances(axes: Axes, matrix: Float[np.ndarray, "n n"], scale: Normalize | None = None) -> Axes:
+    """A heat map of the distances between agents, with the numbers in it; by default on a colour scale of its own.
+
+    >>> from dico.viz.style import new_figure
+    >>> axes = plot_distances(new_figure(3, 3).subplots(), np.array([[0.0, 0.5], [0.5, 0.0]]))
+    >>> [text.get_text() for text in axes.texts]
+    ['0.00', '0.50', '0.50', '0.00']
+    """
     n = len(matrix)
-    image = axes.imshow(matrix, cmap=MAP, norm=scale)
+    axes.imshow(matrix, cmap=MAP, norm=distance_scale([matrix]) if scale is None else scale)
     axes.set_xticks(range(n))
     axes.set_yticks(range(n))
     axes.tick_params(length=0)
     axes.grid(False)
     for spine in axes.spines.values():
         spine.set_visible(False)
-    texts = []
     if n <= NUMBERED:
-        texts = [axes.text(j, i, "", ha="center", va="center", fontsize=8) for i in range(n) for j in range(n)]
-    renew_distances(image, texts, matrix)
-    return image, texts
+        for i, j in np.ndindex(n, n):
+            axes.text(j, i, "", ha="center", va="center", fontsize=8)
+    return renew_distances(axes, matrix)
 
 
-def renew_distances(image: AxesImage, texts: Sequence[Text], matrix: Float[np.ndarray, "n n"]) -> None:
+def renew_distances(axes: Axes, matrix: Float[np.ndarray, "n n"]) -> Axes:
     """Show another matrix in the same picture."""
+    (image,) = axes.images
     image.set_data(matrix)
     bright = 0.6 * cast(float, image.norm.vmax)
-    for text, value in zip(texts, matrix.flatten(), strict=False):
+    for text, value in zip(axes.texts, matrix.flatten(), strict=False):
         text.set_text(f"{value:.2f}" if np.isfinite(value) else "none")
         text.set_color("black" if value > bright else "white")
+    return axes

@@ -1,83 +1,40 @@
-"""The figures of a run, arranged, named and saved: thin, as each plot takes axes and gives axes."""
+"""The figures of a run, arranged and captioned: thin, as each plot takes axes and gives axes."""
 
-import warnings
 from collections.abc import Sequence
-from pathlib import Path
 
 import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.image import AxesImage
 
-from dico.analysis import check_comparable, levels
+from dico.analysis import bounds_of, check_comparable, levels
 from dico.episodes import play
-from dico.runs import Run, RunError
-from dico.tasks import MappedTask
-from dico.viz.cast import Cast, choose, one_of_each, seeds_of
-from dico.viz.curves import level_legend, plot_diversity, plot_overflow, plot_reward, plot_tracking
+from dico.runs import Run
+from dico.viz.cast import Cast, one_of_each, seeds_of
+from dico.viz.curves import desires, level_legend, plot_diversity, plot_overflow, plot_reward, plot_tracking
 from dico.viz.decision import plot_decision
-from dico.viz.distances import distance_scale, matrices, plot_distances
+from dico.viz.distances import DISTANCE, distance_scale, matrices, plot_distances
 from dico.viz.fields import as_mapped, check_coordinates
 from dico.viz.labels import metric_name
 from dico.viz.maps import colour_bar, extent_of, map_scale, middle_of, plot_map, plot_slice
 from dico.viz.style import (
+    ONE,
     caption,
     level_panels,
     level_title,
     new_figure,
-    over_seeds,
     panels,
-    save,
+    seeds_in_words,
     so_far,
+    statistic,
     styled,
     what,
+    who,
 )
 from dico.viz.trajectories import FRAMES, moments, plot_strip
 from dico.viz.views import aspect_of, covering, legend
 
 ROLLOUT = 20
 """Episodes whose observations surround a map over two observed numbers."""
-
-
-def write_figures(
-    runs: Sequence[Run],
-    folder: Path,
-    *,
-    stat: str = "mean",
-    seeds: bool = False,
-    formats: Sequence[str] = ("png", "svg"),
-) -> list[Path]:
-    """All figures that make sense for the runs, into a folder; the files written.
-
-    Of one run: its curves, decision and tracking; with a checkpoint also a map and trajectories; and, where they were
-    kept, the distances between agents. Of several: one decision plot, and each run's own in a folder named after it.
-
-    >>> written = write_figures([run], Path("runs/navigation/figures"), stat="iqm", formats=["png"])
-    >>> [path.name for path in written]
-    ['curves.png', 'decision.png', 'tracking.png', 'map.png', 'trajectories.png', 'distances.png']
-    """
-    check_comparable(runs)
-    if len(runs) > 1:
-        written = save(draw_decision(runs, stat), folder / "decision", formats)
-        for number, run in enumerate(runs):
-            name = run.folder.resolve().name
-            twice = [each.folder.resolve().name for each in runs].count(name) > 1
-            own = folder / (f"{number}-{name}" if twice else name)
-            written += write_figures([run], own, stat=stat, seeds=seeds, formats=formats)
-        return written
-    (run,) = runs
-    drawn = {
-        "curves": draw_curves(run, stat, seeds=seeds),
-        "decision": draw_decision(runs, stat),
-        "tracking": draw_tracking(run, stat, seeds=seeds),
-    }
-    cast = _playable(run)
-    if cast is not None:
-        drawn["map"] = draw_map(cast) if isinstance(cast.task, MappedTask) else draw_slice(cast, (0, 1))
-        drawn["trajectories"] = draw_trajectories(cast)
-    if any("distances" in row for row in run.rows()):
-        drawn["distances"] = draw_distances(run)
-    return [path for name, figure in drawn.items() for path in save(figure, folder / name, formats)]
 
 
 def draw_curves(run: Run, stat: str = "mean", *, seeds: bool = False) -> Figure:
@@ -87,19 +44,22 @@ def draw_curves(run: Run, stat: str = "mean", *, seeds: bool = False) -> Figure:
         left, right = figure.subplots(1, 2)
         plot_reward(left, run, stat, seeds=seeds)
         level_legend(plot_diversity(right, run, stat, seeds=seeds), run)
-        caption(figure, _statistics([run], stat, "dashed: desired"))
+        dashed = "dashed: desired" if desires(run) else ""
+        caption(figure, _told([what(run), seeds_in_words(run), statistic([run], stat), so_far(run), dashed]))
         return figure
 
 
 def draw_tracking(run: Run, stat: str = "mean", *, seeds: bool = False) -> Figure:
-    """Tracking error and overflow against frames."""
+    """Tracking error and overflow against frames; overflow alone where nothing is desired."""
     with styled():
-        figure = new_figure(7.4, 2.8)
-        left, right = figure.subplots(1, 2)
-        plot_tracking(left, run, stat, seeds=seeds)
-        level_legend(plot_overflow(right, run, stat, seeds=seeds), run)
+        plots = [plot_tracking, plot_overflow] if desires(run) else [plot_overflow]
+        figure = new_figure(7.4 if len(plots) > 1 else 4.7, 2.8)
+        for axes, plot in zip(figure.subplots(1, len(plots), squeeze=False).flat, plots, strict=True):
+            plot(axes, run, stat, seeds=seeds)
+        level_legend(figure.axes[-1], run)
         notes = {"free": "free desires nothing", "0": "of 0 the measured value itself"}
-        caption(figure, _statistics([run], stat, ", ".join(notes[level] for level in levels(run) if level in notes)))
+        own = [notes[level] for level in levels(run) if level in notes]
+        caption(figure, _told([what(run), seeds_in_words(run), statistic([run], stat), so_far(run), *own]))
         return figure
 
 
@@ -107,11 +67,18 @@ def draw_decision(runs: Sequence[Run], stat: str = "mean") -> Figure:
     """Final reward against desired diversity."""
     check_comparable(runs)
     with styled():
-        figure = new_figure(6.2, 3.3)
+        figure = new_figure(6.4, 3.3)
         axes = plot_decision(figure.subplots(), runs, stat)
         title = f"desired {metric_name(runs[0])}" if len(runs) == 1 else "run"
-        axes.legend(title=title, loc="upper left", bbox_to_anchor=(1.01, 1.0), alignment="left")
-        caption(figure, _statistics(runs, stat, "last tenth of the iterations"))
+        legend = axes.legend(title=title, loc="upper left", bbox_to_anchor=(1.01, 1.0), alignment="left")
+        for marker in legend.get_lines() if len(runs) == 1 else []:
+            marker.set_markersize(7)  # those that surround others are larger in the plot
+        facts = [[what(run), so_far(run), seeds_in_words(run)] for run in runs]
+        common = [each[0] for each in zip(*facts, strict=True) if len(set(each)) == 1]
+        if len(runs) > 1:
+            for text, own in zip(legend.get_texts(), facts, strict=True):
+                text.set_text("\n  ".join([text.get_text(), *(fact for fact in own if fact not in common)]))
+        caption(figure, _told([*common, statistic(runs, stat), "last tenth of the iterations", *_key(runs)]))
         return figure
 
 
@@ -123,13 +90,11 @@ def draw_map(cast: Cast, state_seed: int = 0, *, resolution: int = 100, arrows: 
     with styled():
         figure, axes = level_panels(len(fields))
         scale = map_scale(fields)
-        images = [
-            plot_map(each, field, scale, cast.task, state, cast.actions(field) if arrows else None)
-            for each, field in zip(axes, fields, strict=True)
-        ]
-        _finish(figure, axes, cast, images[0], "at each position")
+        for each, field in zip(axes, fields, strict=True):
+            plot_map(each, field, cast.task, state, scale, cast.actions(field) if arrows else None)
+        _finish(figure, axes, cast, "at each position")
         key = [*legend(cast.task.scene(state), over_map=True), *(["arrows: mean actions"] if arrows else [])]
-        caption(figure, ", ".join([*_who(cast), f"start {state_seed}", *key]))
+        caption(figure, ", ".join([*who(cast), f"start {state_seed}", *key]))
         return figure
 
 
@@ -145,14 +110,11 @@ def draw_slice(cast: Cast, coordinates: tuple[int, int], state_seed: int = 0, *,
     with styled():
         figure, axes = level_panels(len(fields), label=0.5)
         scale = map_scale(fields)
-        images = [
-            plot_slice(each, field, scale, coordinates, own)
-            for each, field, own in zip(axes, fields, seen, strict=True)
-        ]
-        for each in axes:
+        for each, field, own in zip(axes, fields, seen, strict=True):
+            plot_slice(each, field, coordinates, own, scale)
             each.label_outer()
-        _finish(figure, axes, cast, images[0], "at each pair of values")
-        caption(figure, ", ".join([*_who(cast), f"dots: seen in {ROLLOUT} episodes", "all other observations held"]))
+        _finish(figure, axes, cast, "at each pair")
+        caption(figure, ", ".join([*who(cast), f"dots: seen in {ROLLOUT} episodes", "all other observations held"]))
         return figure
 
 
@@ -171,7 +133,7 @@ def draw_trajectories(cast: Cast, seed: int = 0, *, frames: int = FRAMES) -> Fig
             row[0].set_ylabel(level_title(cast.run, member.constraint, "\n"))
         for each, step in zip(axes[0], steps, strict=True):
             each.set_title(f"step {step}")
-        caption(figure, ", ".join([*_who(cast), f"start {seed}", "actions by the mean", *legend(scenes[0])]))
+        caption(figure, ", ".join([*who(cast), f"start {seed}", "actions by the mean", *legend(scenes[0])]))
         return figure
 
 
@@ -182,39 +144,33 @@ def draw_distances(run: Run, seed: int | None = None) -> Figure:
     scale = distance_scale(list(shown.values()))
     with styled():
         figure, axes = level_panels(len(shown), label=0.5)
-        images = [plot_distances(each, matrix, scale)[0] for each, matrix in zip(axes, shown.values(), strict=True)]
-        for each, level in zip(axes, shown, strict=True):
+        for each, (level, matrix) in zip(axes, shown.items(), strict=True):
+            plot_distances(each, matrix, scale)
             each.set_title(level_title(run, level))
             each.set_xlabel("agent")
         axes[0].set_ylabel("agent")
-        colour_bar(figure, images[0], axes, r"mean $W_2$ distance")
+        colour_bar(figure, axes, DISTANCE)
         caption(figure, f"{what(run)}, {seeds_of(members)}, {so_far(run)}")
         return figure
 
 
-def _playable(run: Run) -> Cast | None:
-    """Who can be shown in action; None, with a warning, if there is a checkpoint that cannot be played."""
-    if not run.checkpoints():
-        return None
-    try:
-        return choose(run)
-    except RunError as error:
-        warnings.warn(f"no map and no trajectories: {error}", stacklevel=3)
-        return None
-
-
-def _finish(figure: Figure, axes: Sequence[Axes], cast: Cast, image: AxesImage, where: str) -> None:
+def _finish(figure: Figure, axes: Sequence[Axes], cast: Cast, where: str) -> None:
     """Titles and the colours' meaning."""
     for each, member in zip(axes, cast.members, strict=True):
         each.set_title(level_title(cast.run, member.constraint))
-    colour_bar(figure, image, axes, f"SND {where}")
+    colour_bar(figure, axes, f"SND {where}")
 
 
-def _who(cast: Cast) -> list[str]:
-    return [what(cast.run), seeds_of(cast.members), so_far(cast.run)]
+def _key(runs: Sequence[Run]) -> list[str]:
+    """What the marks of a decision plot mean, of those that are there."""
+    every = {level for run in runs for level in levels(run)}
+    spread = " (with its interval)" if any(seeds_in_words(run) != ONE for run in runs) else ""
+    bounds = any(len(set(bounds_of(level))) > 1 for level in every - {"free"})
+    return [
+        *([f"diamonds: free where its diversity landed{spread}"] if "free" in every else []),
+        *(["horizontal lines: from bound to bound or the measured value"] if bounds else []),
+    ]
 
 
-def _statistics(runs: Sequence[Run], stat: str, note: str) -> str:
-    """What is shown of which runs; where they differ, each once."""
-    told = ([what(run) for run in runs], [over_seeds(run, stat) for run in runs], [so_far(run) for run in runs], [note])
-    return ", ".join(" and ".join(dict.fromkeys(each)) for each in told if any(each))
+def _told(parts: Sequence[str]) -> str:
+    return ", ".join(part for part in parts if part)

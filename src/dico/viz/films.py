@@ -18,11 +18,11 @@ from dico.episodes import Recording
 from dico.runs import Run
 from dico.tasks import MappedTask, map_state
 from dico.viz.cast import Cast, one_of_each, seeds_of
-from dico.viz.distances import distance_scale, matrices, plot_distances, renew_distances
+from dico.viz.distances import DISTANCE, distance_scale, matrices, plot_distances, renew_distances
 from dico.viz.fields import Extent, Field, field_of, grid, seen_on_grid
 from dico.viz.maps import colour_bar, map_scale, plot_field
 from dico.viz.scenes import Picture
-from dico.viz.style import caption, level_panels, level_title, styled, what
+from dico.viz.style import caption, level_panels, level_title, styled, what, who
 from dico.viz.video import Film
 from dico.viz.views import array, aspect_of, covering, legend
 
@@ -49,9 +49,9 @@ def film_episode(cast: Cast, seed: int = 0, *, with_map: bool, fps: int = 20, dp
         for each, member in zip(axes, cast.members, strict=True):
             each.set_title(level_title(cast.run, member.constraint))
         if beneath is not None:
-            colour_bar(figure, beneath.images[0], axes, "SND at each position")
-        start, key = f"start {seed}", ", ".join(legend(pictures[0].scene, over_map=with_map))
-        caption(figure, f"{what(cast.run)}, {seeds_of(cast.members)}, {start}, actions by the mean, {key}")
+            colour_bar(figure, axes, "SND at each position")
+        key = legend(pictures[0].scene, over_map=with_map)
+        caption(figure, ", ".join([*who(cast), f"start {seed}", "actions by the mean", *key]))
     returns = _returns(cast, recording)
 
     def show(step: int) -> None:
@@ -72,22 +72,22 @@ def film_distances(
     check_positive("fps", fps)
     members, every = one_of_each(run, wanted, seed), matrices(run)
     shown = {member.constraint: every[member.index] for member in members}
-    scale, so_far = distance_scale(list(shown.values())), frames(run)
+    scale, trained = distance_scale(list(shown.values())), frames(run)
     with styled():
         figure, axes = level_panels(len(shown), label=0.55)
         figure.set_dpi(dpi)
-        drawn = [plot_distances(each, matrix[0], scale) for each, matrix in zip(axes, shown.values(), strict=True)]
-        for each, level in zip(axes, shown, strict=True):
+        for each, (level, matrix) in zip(axes, shown.items(), strict=True):
+            plot_distances(each, matrix[0], scale)
             each.set_title(level_title(run, level))
             each.set_xlabel("agent")
         axes[0].set_ylabel("agent")
-        colour_bar(figure, drawn[0][0], axes, r"mean $W_2$ distance")
+        colour_bar(figure, axes, DISTANCE)
         below = caption(figure, "")
 
     def show(step: int) -> None:
-        below.set_text(f"{what(run)}, {seeds_of(members)}, {int(so_far[step]):,} frames")
-        for (image, texts), matrix in zip(drawn, shown.values(), strict=True):
-            renew_distances(image, texts, matrix[step])
+        below.set_text(f"{what(run)}, {seeds_of(members)}, after {int(trained[step]):,} frames")
+        for each, matrix in zip(axes, shown.values(), strict=True):
+            renew_distances(each, matrix[step])
 
     return _film(figure, show, every.shape[1], fps)
 

@@ -6,12 +6,23 @@ import numpy as np
 
 from dico.analysis import bounds_of, controlled_metric
 from dico.runs import Run, RunError
+from dico.tasks import from_settings
 
 
 def metric_name(run: Run) -> str:
     """The controlled metric as figures write it: SND, HSE, det root."""
     name = controlled_metric(run)
     return name.upper() if len(name) <= 3 else name.replace("_", " ")
+
+
+def changed_options(run: Run) -> list[str]:
+    """The task's settings that are not its defaults, as name=value; of a VMAS scenario all that were given."""
+    name, options = run.config["task"], run.config.get("task_options", ())
+    try:
+        plain = None if name.startswith("vmas:") else from_settings(name)
+        return [option for option in options if plain is None or from_settings(name, [option]) != plain]
+    except ValueError:  # a task that this version does not know
+        return list(options)
 
 
 def level_label(level: str) -> str:

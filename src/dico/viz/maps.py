@@ -33,9 +33,9 @@ def map_scale(fields: Sequence[Field]) -> Normalize:
     return Normalize(0.0, highest if highest > 1e-6 else 1.0)
 
 
-def colour_bar(figure: Figure, image: AxesImage, axes: Sequence[Axes], label: str) -> None:
-    """The colours' meaning, to the right of all panels."""
-    bar = figure.colorbar(image, ax=list(axes), shrink=0.85, aspect=22, pad=0.02)
+def colour_bar(figure: Figure, axes: Sequence[Axes], label: str) -> None:
+    """The meaning of the first image's colours, to the right of all panels."""
+    bar = figure.colorbar(axes[0].images[0], ax=list(axes), shrink=0.85, aspect=22, pad=0.02)
     bar.set_label(label)
     bar.outline.set_visible(False)  # pyright: ignore[reportCallIssue]
 
@@ -70,22 +70,45 @@ def plot_arrows(axes: Axes, actions: Float[Tensor, "rows columns n 2"], field: F
 
 
 def plot_map(
-    axes: Axes, field: Field, scale: Normalize, task: Task, state: Any, actions: Tensor | None = None
-) -> AxesImage:
-    """A field with the scene of one state on top, and arrows of the ``actions`` where given."""
-    image = plot_field(axes, field, scale)
+    axes: Axes,
+    field: Field,
+    task: Task,
+    state: Any,
+    scale: Normalize | None = None,
+    actions: Float[Tensor, "rows columns n 2"] | None = None,
+) -> Axes:
+    """A field with the scene of one state on top, and arrows of the ``actions`` where given.
+
+    The field is the first image of the axes; by default it has a colour scale of its own.
+
+    >>> from dico.viz.cast import choose
+    >>> from dico.viz.style import new_figure
+    >>> cast = choose(run)
+    >>> state = cast.start(seed=0)
+    >>> axes = plot_map(new_figure(3, 3).subplots(), cast.fields(state, resolution=9)[0], cast.task, state)
+    >>> axes.images[0].get_array().shape
+    (9, 9)
+    """
+    plot_field(axes, field, map_scale([field]) if scale is None else scale)
     scene = task.scene(map_state(lambda tensor: tensor[None], state))  # one state as a time of one step
     Picture(axes, scene, over_map=True, extent=field.extent).show(0)
     if actions is not None:
         plot_arrows(axes, actions, field)
-    return image
+    return axes
 
 
 def plot_slice(
-    axes: Axes, field: Field, scale: Normalize, coordinates: tuple[int, int], seen: Float[Tensor, "rows o"]
-) -> AxesImage:
-    """A field over two observed numbers, with those that were seen in a recorded rollout."""
-    image = plot_field(axes, field, scale)
+    axes: Axes,
+    field: Field,
+    coordinates: tuple[int, int],
+    seen: Float[Tensor, "rows o"],
+    scale: Normalize | None = None,
+) -> Axes:
+    """A field over two observed numbers, with those that were seen in a recorded rollout.
+
+    The field is the first image of the axes; by default it has a colour scale of its own.
+    """
+    image = plot_field(axes, field, map_scale([field]) if scale is None else scale)
     image.set_interpolation("nearest")
     axes.set_aspect("auto")
     i, j = coordinates
@@ -96,7 +119,7 @@ def plot_slice(
     axes.set_xlabel(f"observation {i}")
     axes.set_ylabel(f"observation {j}")
     axes.grid(False)
-    return image
+    return axes
 
 
 def extent_of(seen: Float[Tensor, "rows o"], coordinates: tuple[int, int]) -> Extent:

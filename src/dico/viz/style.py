@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from matplotlib import rc_context
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.text import Text
@@ -15,8 +16,9 @@ from matplotlib.text import Text
 from dico._checks import check_choice
 from dico.analysis import STATISTICS, controlled_group, frames, levels
 from dico.runs import Run
+from dico.viz.cast import Cast, seeds_of
 from dico.viz.files import FORMATS, whole
-from dico.viz.labels import level_label, metric_name
+from dico.viz.labels import changed_options, level_label, metric_name
 
 INK, FAINT = "#262626", "#6b6b6b"
 """Of what is to be read, and of what stands back."""
@@ -24,6 +26,9 @@ MAP = "viridis"
 """The colours of diversity over positions, dark where agents agree."""
 PANEL = 1.65
 """Width of one panel of a map or a trajectory, in inches."""
+NARROWEST = 4.2
+"""Width of a figure of panels, at least: its caption needs it."""
+ONE = "one seed for each level"
 LETTERS = 17
 """How many letters of a caption fit into an inch."""
 COLUMNS = 4
@@ -37,7 +42,7 @@ STYLE: dict[str, Any] = {
     "legend.frameon": False, "legend.fontsize": 8, "legend.title_fontsize": 8, "lines.linewidth": 1.7,
     "figure.constrained_layout.use": True, "figure.constrained_layout.h_pad": 0.06,
     "figure.constrained_layout.w_pad": 0.09,
-    "svg.hashsalt": "dico", "pdf.fonttype": 42,
+    "svg.hashsalt": "dico", "pdf.fonttype": 42, "text.parse_math": False,
 }  # fmt: skip
 
 
@@ -62,7 +67,8 @@ def panels(
 
     ``legend`` is the room to their right and ``label`` the room that each row needs besides, in inches.
     """
-    figure = new_figure(max(columns * (PANEL + 0.1) + legend, 4.2), rows * (PANEL * aspect + label) + 0.35)
+    panel = max(PANEL, (NARROWEST - legend) / columns - 0.1)
+    figure = new_figure(columns * (panel + 0.1) + legend, rows * (panel * aspect + label) + 0.35)
     return figure, figure.subplots(rows, columns, squeeze=False)
 
 
@@ -138,27 +144,51 @@ def lost(diverged: int, members: int) -> str:
 
 
 def what(run: Run) -> str:
-    """Task, with its options, group and algorithm."""
-    task = ", ".join([run.config["task"], *run.config.get("task_options", ())])
+    """Task, with the options that are not its defaults, group and algorithm."""
+    task = ", ".join([run.config["task"], *changed_options(run)])
     group = f", group {controlled_group(run)}" if len(run.groups) > 1 else ""
     return f"{task}{group}, {run.config['algorithm'].upper()}"
 
 
-def over_seeds(run: Run, stat: str) -> str:
-    """How many seeds each level has, and what is shown of them."""
-    check_choice("stat", stat, STATISTICS)
+def seeds_in_words(run: Run) -> str:
+    """How many seeds each level has."""
     counts = {sum(member.constraint == level for member in run.members) for level in levels(run)}
     least, most = min(counts), max(counts)
     if most == 1:
-        return "one seed for each level, so no interval"
-    number = str(most) if least == most else f"{least} to {most}"
-    return f"{number} seeds, {STATISTICS[stat]}"
+        return ONE
+    return f"{most if least == most else f'{least} to {most}'} seeds"
+
+
+def statistic(runs: Sequence[Run], stat: str) -> str:
+    """What is shown of the seeds."""
+    check_choice("stat", stat, STATISTICS)
+    alone = all(seeds_in_words(run) == ONE for run in runs)
+    return "so no interval" if alone else STATISTICS[stat]
 
 
 def so_far(run: Run) -> str:
-    """How long it has trained."""
-    done, wanted = int(frames(run)[-1]), run.config.get("frames", 0)
-    return f"after {done:,} of {wanted:,} frames" if done < wanted else f"{done:,} frames"
+    """How long it has trained, by its metrics."""
+    return after(run, int(frames(run)[-1]))
+
+
+def after(run: Run, done: int) -> str:
+    """Frames that were done, and of how many if there are more to come.
+
+    >>> after(run, 40), after(run, 80)
+    ('after 40 of 80 frames', 'after 80 frames')
+    """
+    wanted = run.config.get("frames", 0)
+    return f"after {done:,} of {wanted:,} frames" if done < wanted else f"after {done:,} frames"
+
+
+def who(cast: Cast) -> list[str]:
+    """Whose policies are shown, and of when."""
+    return [what(cast.run), seeds_of(cast.members), f"checkpoint {after(cast.run, cast.frames)}"]
+
+
+def plain_numbers(axis: Axis) -> None:
+    """Numbers written out at each tick, with no factor beside the axis."""
+    axis.set_major_formatter(lambda value, _: f"{round(value, 12) + 0:.6g}")
 
 
 def in_thousands(run_frames: np.ndarray) -> tuple[np.ndarray, str]:

@@ -1,6 +1,6 @@
 """Trajectory strips: an episode from left to right, a row for each level, all from the same start."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -9,7 +9,7 @@ from dico.tasks.scene import Scene
 from dico.viz.fields import Extent
 from dico.viz.scenes import Picture
 from dico.viz.style import FAINT
-from dico.viz.views import array
+from dico.viz.views import array, covering
 
 FRAMES = 5
 """Pictures in a strip."""
@@ -24,10 +24,23 @@ def moments(lengths: Sequence[int], frames: int = FRAMES) -> list[int]:
     return [round(step) for step in np.linspace(0, max(lengths), frames)]
 
 
-def plot_strip(row: Sequence[Axes], scene: Scene, steps: Sequence[int], extent: Extent) -> None:
-    """One episode at the given steps, the scene's batch being time; after its end it stands still, and says so."""
+def plot_strip(row: Iterable[Axes], scene: Scene, steps: Sequence[int], extent: Extent | None = None) -> list[Axes]:
+    """One episode at the given steps, one in each axes of a row; after its end it stands still, and says so.
+
+    The scene's batch is time; by default all that moves is shown.
+
+    >>> from dico.viz.cast import choose
+    >>> from dico.viz.style import new_figure
+    >>> cast = choose(run, ["1"])
+    >>> row = plot_strip(new_figure(6, 3).subplots(1, 2), cast.scene(cast.record(seed=0), 0), [0, 100])
+    >>> len(row)
+    2
+    """
+    extent = covering([scene]) if extent is None else extent
     length = len(array(scene.circles[0].centre)) - 1
-    for axes, step in zip(row, steps, strict=True):
+    filled = list(row)
+    for axes, step in zip(filled, steps, strict=True):
         Picture(axes, scene, extent=extent).show(min(step, length))
         if step > length:
             axes.set_xlabel(f"ended at step {length}", fontsize=7, color=FAINT, labelpad=2)
+    return filled

@@ -15,7 +15,11 @@ from dico.viz.files import whole
 ENDINGS = (".mp4", ".gif")
 QUALITY = 8
 """Of an mp4, from 0 to 10."""
-GIF_COLOURS = 256
+GIF_COLOURS = 255
+"""One fewer than a palette has: the last says that a point has not changed."""
+GIF_FPS = 50
+SAMPLED = 12
+"""Pictures that a GIF's palette is made from."""
 NEARLY = 249
 """Channels above this become 255: a palette's white is else slightly grey."""
 
@@ -35,8 +39,15 @@ def check_video(path: Path) -> Path:
     return path
 
 
+def check_fps(fps: int, path: Path) -> None:
+    """A GIF counts in hundredths of a second, and browsers slow down those that change with each."""
+    if path.suffix == ".gif" and fps > GIF_FPS:
+        raise ValueError(f"fps must be at most {GIF_FPS} for a GIF, got {fps}: show fewer pictures, or write an .mp4")
+
+
 def write_video(film: Film, path: Path) -> Path:
     """Draw all pictures into an mp4 or a GIF, by the path's ending."""
+    check_fps(film.fps, path)
     write = {".mp4": _write_mp4, ".gif": _write_gif}[check_video(path).suffix]
     with whole(path) as scratch:
         write(film, scratch)
@@ -57,12 +68,13 @@ def _write_mp4(film: Film, path: Path) -> None:
 
 
 def _write_gif(film: Film, path: Path) -> None:
-    """One palette for all pictures, from the first, middle and last: palettes of their own would flicker."""
+    """One palette for all pictures, from some over the whole film: palettes of their own would flicker."""
     pictures = [Image.fromarray(frame) for frame in film.frames]
-    sample = np.concatenate([np.asarray(pictures[k]) for k in (0, len(pictures) // 2, -1)])
+    chosen = np.linspace(0, len(pictures) - 1, SAMPLED).round().astype(int)
+    sample = np.concatenate([np.asarray(pictures[k]) for k in dict.fromkeys(chosen.tolist())])
     palette = Image.fromarray(sample).quantize(GIF_COLOURS)
     shades = np.array(palette.getpalette())
     palette.putpalette(np.where(shades > NEARLY, 255, shades).tolist())
     first, *others = (picture.quantize(palette=palette, dither=Image.Dither.NONE) for picture in pictures)
     duration = round(1000 / film.fps)
-    first.save(path, format="GIF", save_all=True, append_images=others, duration=duration, loop=0, optimize=False)
+    first.save(path, format="GIF", save_all=True, append_images=others, duration=duration, loop=0, optimize=True)

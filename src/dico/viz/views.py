@@ -1,11 +1,13 @@
 """What to show of a scene, and what to say of it: the same in figures, films and on the page, whatever draws them."""
 
 from collections.abc import Sequence
+from colorsys import rgb_to_hsv
 
 import numpy as np
 from torch import Tensor
 
-from dico.tasks.scene import BLACK, GREEN, RED, Scene
+from dico.tasks.scene import Box, Circle, Line, Scene
+from dico.viz.colours import rgb
 from dico.viz.fields import Extent
 
 TRAIL = 100
@@ -16,7 +18,8 @@ MOVES = 1e-3
 """Whatever moves farther than this within an episode leaves a trail."""
 ROOM = 1.5
 """How much more than its own extent a scene may need for what moves out of it."""
-COLOURS = {BLACK: "black", GREEN: "green", RED: "red"}
+HUES = {15: "red", 45: "orange", 70: "yellow", 170: "green", 260: "blue", 300: "purple", 345: "pink", 360: "red"}
+"""What a colour is called whose hue is below so many degrees."""
 
 
 def covering(scenes: Sequence[Scene]) -> Extent:
@@ -38,18 +41,44 @@ def aspect_of(extent: Extent) -> float:
 def legend(scene: Scene, *, over_map: bool = False) -> list[str]:
     """What the shapes of a scene are, in words."""
     colours: dict[tuple[str, str], set[str]] = {}
-    for circle in scene.circles:
-        colours.setdefault(("discs" if circle.filled else "rings", circle.role), set()).add(circle.colour)
+    for shape in (*scene.circles, *scene.boxes, *scene.lines):
+        if shape.role not in ("bounds", "link"):
+            colours.setdefault((_form(shape), _called(shape)), set()).add(shape.colour)
     told = []
-    for (shape, role), used in colours.items():
-        named = f"{COLOURS[next(iter(used))]} " if len(used) == 1 and used <= COLOURS.keys() else ""
-        told.append(f"{named}{shape}: {role}")
-    told += [f"box: {box.role}" for box in scene.boxes if box.role != "bounds"]
+    for (form, name), used in colours.items():
+        colour = f"{colour_name(next(iter(used)))} " if len(used) == 1 else ""
+        told.append(f"{colour}{form}: {name}")
     if any(circle.visible is not None for circle in scene.circles):
         told.append("dotted: eaten")
     if scene.field is not None:
         told.append("pale: visited cells" if over_map else "blue: value not yet taken")
     return told
+
+
+def colour_name(colour: str) -> str:
+    """What a colour is called.
+
+    >>> [colour_name(colour) for colour in ("#c1121f", "#009e73", "#73f273", "#262626", "#9a9a9a")]
+    ['red', 'green', 'light green', 'black', 'grey']
+    """
+    hue, saturation, value = rgb_to_hsv(*(channel / 255 for channel in rgb(colour)))
+    if value < 0.25:
+        return "black"
+    if saturation < 0.15:
+        return "white" if value > 0.93 else "grey"
+    name = next(name for below, name in HUES.items() if 360 * hue < below)
+    return f"light {name}" if saturation < 0.65 and value > 0.85 else name
+
+
+def _form(shape: Circle | Box | Line) -> str:
+    if isinstance(shape, Circle):
+        return "discs" if shape.filled else "rings"
+    return "boxes" if isinstance(shape, Box) else "lines"
+
+
+def _called(shape: Circle | Box | Line) -> str:
+    """What it is; of VMAS, where all is a landmark or an agent, the scenario's own name without its number."""
+    return shape.label.rstrip("0123456789").rstrip("_ ") or shape.role if shape.role == "landmark" else shape.role
 
 
 def array(tensor: Tensor) -> np.ndarray:

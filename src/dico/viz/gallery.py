@@ -1,0 +1,92 @@
+"""All figures of one or more runs: drawn first and then written, so that none is left alone."""
+
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+from dico.analysis import check_comparable, diverged
+from dico.runs import Run, RunError
+from dico.snapshot import saying_once
+from dico.tasks import MappedTask
+from dico.viz.cast import Cast, choose
+from dico.viz.figures import (
+    draw_curves,
+    draw_decision,
+    draw_distances,
+    draw_map,
+    draw_slice,
+    draw_tracking,
+    draw_trajectories,
+)
+from dico.viz.files import check_formats, check_place
+from dico.viz.labels import run_names
+from dico.viz.style import save
+
+
+def write_figures(
+    runs: Sequence[Run],
+    folder: Path,
+    *,
+    stat: str = "mean",
+    seeds: bool = False,
+    formats: Sequence[str] = ("png", "svg"),
+) -> list[Path]:
+    """All figures of :func:`draw_figures`, into a folder; the files written.
+
+    >>> written = write_figures([run], Path("runs/navigation/figures"), stat="iqm", formats=["png"])
+    >>> [path.name for path in written]
+    ['curves.png', 'decision.png', 'tracking.png', 'map.png', 'trajectories.png', 'distances.png']
+    """
+    check_formats(formats)
+    check_place(folder / "curves.png")
+    return save_figures(draw_figures(runs, stat=stat, seeds=seeds), folder, formats)
+
+
+def draw_figures(runs: Sequence[Run], *, stat: str = "mean", seeds: bool = False) -> dict[str, Figure]:
+    """All figures that make sense for the runs, by name.
+
+    Of one run: its curves, decision and tracking; with a checkpoint also a map and trajectories; and, where they were
+    kept, the distances between agents. Of several: one decision plot, and each run's own in a folder named after it.
+    """
+    check_comparable(runs)
+    with saying_once():
+        if len(runs) == 1:
+            return _of_one(runs[0], stat, seeds)
+        drawn = {"decision": draw_decision(runs, stat)}
+        for run, name in zip(runs, run_names(runs), strict=True):
+            own = _of_one(run, stat, seeds)
+            drawn |= {f"{name.replace('/', '-')}/{each}": figure for each, figure in own.items()}
+        return drawn
+
+
+def save_figures(drawn: dict[str, Figure], folder: Path, formats: Sequence[str] = ("png", "svg")) -> list[Path]:
+    """Write figures into a folder by their names, in each of the formats; the files written."""
+    return [path for name, figure in drawn.items() for path in save(figure, folder / name, formats)]
+
+
+def _of_one(run: Run, stat: str, seeds: bool) -> dict[str, Figure]:
+    drawn = {
+        "curves": draw_curves(run, stat, seeds=seeds),
+        "decision": draw_decision([run], stat),
+        "tracking": draw_tracking(run, stat, seeds=seeds),
+    }
+    cast = _playable(run)
+    if cast is not None:
+        drawn["map"] = draw_map(cast) if isinstance(cast.task, MappedTask) else draw_slice(cast, (0, 1))
+        drawn["trajectories"] = draw_trajectories(cast)
+    if any("distances" in row for row in run.rows()) and not diverged(run).all():
+        drawn["distances"] = draw_distances(run)
+    return drawn
+
+
+def _playable(run: Run) -> Cast | None:
+    """Who can be shown in action; None, with a warning, if there is a checkpoint that cannot be played."""
+    if not run.checkpoints():
+        return None
+    try:
+        return choose(run)
+    except RunError as error:
+        warnings.warn(f"no map and no trajectories: {error}", stacklevel=3)
+        return None

@@ -1,0 +1,107 @@
+"""The decision plot: where levels stand, which is best, and how runs are told apart."""
+
+import pytest
+from drawn import known_run, legend_of, lost, said, steady, texts
+from folders import write_run
+
+from dico.analysis import best_level, final
+from dico.bounds import max_snd
+from dico.runs import Run
+from dico.viz.decision import plot_decision
+from dico.viz.figures import draw_decision
+from dico.viz.gallery import write_figures
+from dico.viz.limits import wall
+from dico.viz.style import new_figure, save
+
+
+@pytest.fixture
+def known(tmp_path):
+    return known_run(tmp_path / "known")
+
+
+def test_the_wall_is_the_largest_snd_of_the_box(known):
+    axes = plot_decision(new_figure(4, 3).subplots(), [known])
+    (drawn,) = (line for line in axes.get_lines() if line.get_gid() == "wall")
+    assert drawn.get_xdata()[0] == wall(known).value == max_snd(2, [-1, -1], [1, 1]).value
+    assert "largest SND in the action box: 2.83" in said(axes.figure)
+
+
+def test_no_wall_for_another_metric(tmp_path):
+    run = write_run(tmp_path / "run", lambda *a: steady(*a) | {"hse": 0.2}, metric="hse")
+    axes = plot_decision(new_figure(4, 3).subplots(), [run])
+    assert wall(run) is None
+    assert not [line for line in axes.get_lines() if line.get_gid() == "wall"]
+    assert axes.get_xlabel() == "desired HSE"
+
+
+def test_the_decision_plot_has_each_level_where_it_belongs(known):
+    figure = draw_decision([known])
+    (axes,) = figure.axes
+    points = {line.get_gid(): (line.get_xdata()[0], line.get_ydata()[0]) for line in axes.get_lines() if line.get_gid()}
+    reward = final(known, "reward").reshape(4, 3).mean(1)
+    assert points["0.5"] == pytest.approx((0.5, reward[1]))
+    assert points["free"] == pytest.approx((1.76, reward[3]))  # where its diversity landed
+    assert points["best"] == points["0.5"]
+    assert best_level(known) == "0.5"
+    assert {"best: 0.5", "free (landed at 1.76)", "1.5"} <= set(texts(figure))
+
+
+def test_several_runs_are_compared_by_name(known, tmp_path):
+    other = write_run(tmp_path / "other", steady, snd=("0", "1"))
+    written = write_figures([known, other], tmp_path / "figures", formats=("svg",))
+    assert written[0] == tmp_path / "figures" / "decision.svg"
+    assert {path.parent.name for path in written[1:]} == {"known", "other"}
+    figure = draw_decision([known, other])
+    assert legend_of(figure) == ["known\n  3 seeds", "other\n  2 seeds"]  # all that differs
+    assert "best: 0.5 (known)" in texts(figure)
+    for words in ("navigation, IPPO, after 240,000 frames, mean and", "diamonds: free where its diversity landed"):
+        assert words in said(figure)
+
+
+def test_runs_of_one_name_or_an_odd_one_are_in_the_legend(tmp_path):
+    """Matplotlib leaves out labels that begin with _, and reads $ as a formula."""
+    runs = [write_run(tmp_path / name, steady) for name in ("a/run", "b/run", "_under", r"$\foo$")]
+    assert legend_of(draw_decision(runs[:2])) == ["a/run", "b/run"]
+    figure = draw_decision(runs[2:])
+    assert [text.strip() for text in legend_of(figure)] == ["_under", r"$\foo$"]
+    save(figure, tmp_path / "odd", ["png"])
+    written = write_figures(runs[:2], tmp_path / "figures", formats=("png",))
+    assert {path.parent.name for path in written[1:]} == {"a-run", "b-run"}
+
+
+def test_there_is_no_best_of_one(tmp_path):
+    figure = draw_decision([write_run(tmp_path / "run", steady, snd=("0.5",))])
+    assert "best" not in said(figure)
+    assert not [line for line in figure.axes[0].get_lines() if line.get_gid() == "best"]
+
+
+def test_levels_in_one_place_surround_each_other(tmp_path):
+    run = write_run(tmp_path / "run", lambda *_: {"reward": 1.0, "snd": 0.3}, snd=("<=0.3", "0.2..0.5", "0.3", "free"))
+    figure = draw_decision([run])
+    sizes = [line.get_markersize() for line in figure.axes[0].get_lines() if line.get_gid() in ("<=0.3", "0.3", "free")]
+    assert sizes == sorted(sizes, reverse=True)
+    assert len(set(sizes)) == 3
+    assert "horizontal lines: from bound to bound" in said(figure)
+
+
+def test_a_level_that_wholly_diverged_is_in_the_legend(tmp_path):
+    run = write_run(tmp_path / "run", lambda level, *a: lost() if level == "0.5" else steady(level, *a))
+    assert "0.5 (2 of 2 diverged)" in legend_of(draw_decision([run]))
+    everyone = write_run(tmp_path / "gone", lost)
+    figure = draw_decision([everyone])
+    assert legend_of(figure) == ["0 (2 of 2 diverged)", "0.5 (2 of 2 diverged)", "free (2 of 2 diverged)"]
+    assert "all members diverged" in texts(figure)
+
+
+def test_one_agent_has_no_wall(tmp_path):
+    run = write_run(tmp_path / "run", steady)
+    alone = Run(run.folder, run.config, ({**run.groups[0], "n_agents": 1},), run.members, run.session)
+    assert wall(alone) is None
+    assert not [line for line in draw_decision([alone]).axes[0].get_lines() if line.get_gid() == "wall"]
+
+
+def test_no_whisker_crosses_the_word_best(known):
+    figure = draw_decision([known])
+    figure.canvas.draw()
+    (best,) = (text for text in figure.axes[0].texts if text.get_text().startswith("best"))
+    assert best.get_window_extent().y0 >= figure.axes[0].bbox.y1

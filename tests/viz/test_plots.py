@@ -1,0 +1,107 @@
+"""The plots, which take axes and give axes, and the scenes in them."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from drawn import known_run
+from folders import trained
+from matplotlib.patches import Circle
+
+from dico import viz
+from dico.random import Random
+from dico.tasks import from_settings
+from dico.viz.cast import choose
+from dico.viz.scenes import Picture
+from dico.viz.style import new_figure
+from dico.viz.views import legend
+
+
+@pytest.fixture
+def known(tmp_path):
+    return known_run(tmp_path / "known")
+
+
+@pytest.fixture
+def navigation():
+    return trained("navigation")
+
+
+@pytest.fixture
+def dispersion():
+    return trained("dispersion")
+
+
+@pytest.fixture
+def sampling():
+    return trained("sampling")
+
+
+def test_eaten_food_leaves_a_ring(dispersion):
+    cast = choose(dispersion)
+    scene = cast.scene(cast.record(0), 0)
+    food = next(circle for circle in scene.circles if circle.role == "food")
+    eaten = torch.zeros_like(food.visible)
+    scene = replace(scene, circles=(replace(food, visible=~eaten), replace(food, visible=eaten)))
+    axes = new_figure(2, 2).subplots()
+    Picture(axes, scene).show(5)
+    left, gone = (patch for patch in axes.patches if isinstance(patch, Circle))
+    assert left.get_facecolor()[3] == 1
+    assert gone.get_facecolor()[3] == 0
+    assert gone.get_linestyle() != "-"
+
+
+def test_sampled_cells_are_white(sampling):
+    cast = choose(sampling)
+    picture = Picture(new_figure(2, 2).subplots(), cast.scene(cast.record(0), 0))
+    picture.show(100)
+    cells = picture.axes.images[0].get_array()
+    visited = (cells == 1).all(-1)
+    assert 3 <= visited.sum() <= 301
+    assert (cells[~visited][:, 0] < 0.9).all()
+
+
+def test_scenes_are_told_apart_in_words():
+    def words(name):
+        task = from_settings(name)
+        return legend(task.scene(task.reset(1, Random([0]))))
+
+    assert words("tag") == ["black discs: obstacle", "red discs: adversary", "green discs: agent"]
+    assert words("dispersion")[:2] == ["grey discs: food", "discs: agent"]
+    pytest.importorskip("vmas")
+    balance = words("vmas:balance")
+    assert len({told.split(": ")[0] for told in balance}) == len(balance) == 5, balance
+    assert not any("landmark" in told for told in balance)
+
+
+def test_food_has_no_agents_colour(dispersion):
+    cast = choose(dispersion)
+    circles = cast.scene(cast.record(0), 0).circles
+    assert not {c.colour for c in circles if c.role == "food"} & {c.colour for c in circles if c.role == "agent"}
+
+
+@pytest.mark.parametrize("name", ["reward", "diversity", "tracking", "overflow"])
+def test_plots_of_a_run_take_axes_and_give_axes(known, name):
+    axes = new_figure(4, 3).subplots()
+    assert getattr(viz, f"plot_{name}")(axes, known) is axes
+    assert axes.get_lines()
+
+
+def test_other_plots_take_axes_and_give_axes(navigation):
+    cast = choose(navigation)
+    state = cast.start(0)
+    field = cast.fields(state, resolution=5)[1]
+    row = new_figure(12, 3).subplots(1, 5)
+    assert viz.plot_decision(row[0], [navigation]) is row[0]
+    assert viz.plot_map(row[1], field, cast.task, state) is row[1]
+    assert viz.plot_slice(row[2], field, (0, 1), torch.zeros(3, 4)) is row[2]
+    assert viz.plot_distances(row[3], viz.matrices(navigation)[0, -1]) is row[3]
+    for axes in row[1:4]:
+        assert axes.images[0].get_array().size
+    assert viz.plot_strip(row[4:], cast.scene(cast.record(0), 0), [3])[0] is row[4]
+
+
+def test_what_there_is_can_be_listed():
+    assert set(viz.__all__) <= set(dir(viz))
+    assert sorted(name for names in viz.HOMES.values() for name in names) == viz.__all__
+    assert all(callable(getattr(viz, name)) for name in viz.__all__)
