@@ -115,7 +115,7 @@ def find(folder: Path, name: str) -> list[Path]:
 def load(folder: Path) -> BenchMARLRun:
     """Open one experiment's folder, or one that holds several of the same task, algorithm and settings."""
     if not folder.is_dir():
-        raise RunError(f"{folder} does not exist, or is no folder")
+        raise RunError(f"{folder} is a file, no run folder: name the folder it is in")
     found = {path: _read(path / "dico.json") for path in find(folder, "dico.json")}
     if not found and find(folder, "config.pkl"):
         raise RunError(f"{folder} is of BenchMARL and has no dico.json: train with model=dico and DicoCallback")
