@@ -9,8 +9,8 @@ import sys
 import time
 
 import pytest
+from command_line import dico
 
-from dico.cli import main
 from dico.runs import load
 
 pytestmark = pytest.mark.unchecked
@@ -18,16 +18,6 @@ pytestmark = pytest.mark.unchecked
 SMALL = ("--frames", "240", "--envs", "4", "--frames-per-batch", "40", "--hidden", "8", "--epochs", "2",
          "--minibatch", "16", "--updates", "3", "--batch", "8", "--replay", "100",
          "--snd", "0", "0.3", "--seeds", "1")  # fmt: skip
-
-
-def dico(capsys, *arguments):
-    """Exit status, standard output and standard error, each on one line."""
-    try:
-        status = main([str(a) for a in arguments])
-    except SystemExit as stop:
-        status = stop.code
-    out, err = capsys.readouterr()
-    return status, " ".join(out.split()), " ".join(err.replace("│", " ").split())
 
 
 def test_a_run_may_be_called_like_a_task(capsys, tmp_path, monkeypatch):

@@ -40,3 +40,17 @@ def opening(browser):
     for page in pages:
         page.close()
     assert wrong == []
+
+
+def fixtures():
+    """Those of a test module: a browser, and what opens pages in it."""
+
+    @pytest.fixture(scope="module", name="browser")
+    def browser():
+        yield from launched()
+
+    @pytest.fixture(name="opened")
+    def opened(browser):
+        yield from opening(browser)
+
+    return browser, opened

@@ -1,5 +1,6 @@
 """What figures say, and a run whose every number is known."""
 
+import pytest
 from folders import write_run
 from matplotlib.text import Text
 
@@ -24,6 +25,16 @@ def steady(level, seed, iteration):
 
 def known_run(folder):
     return write_run(folder, steady, snd=("0", "0.5", "1.5", "free"), seeds=3)
+
+
+def known_fixture():
+    """A test module's fixture: such a run."""
+
+    @pytest.fixture(name="known")
+    def run(tmp_path):
+        return known_run(tmp_path / "known")
+
+    return run
 
 
 def lost(*_):

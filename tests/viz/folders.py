@@ -8,6 +8,8 @@ from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 import dico
 from dico.experiments import preset
 from dico.runs import FORMAT, Run, load
@@ -48,3 +50,13 @@ def trained(task) -> Run:
     folder = Path(tempfile.mkdtemp())
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return dico.train(preset("quick", task, **(TINY | TRAINED[task])), folder / task, device="cpu")
+
+
+def fixture_of(task):
+    """A test module's fixture: the run of a task."""
+
+    @pytest.fixture(name=task)
+    def run():
+        return trained(task)
+
+    return run

@@ -1,7 +1,7 @@
 """The decision plot: where levels stand, which is best, and how runs are told apart."""
 
 import pytest
-from drawn import known_run, legend_of, lost, said, steady, texts
+from drawn import known_fixture, legend_of, lost, said, steady, texts
 from folders import write_run
 
 from dico.analysis import best_level, final
@@ -13,10 +13,7 @@ from dico.viz.gallery import write_figures
 from dico.viz.limits import wall
 from dico.viz.style import new_figure, save
 
-
-@pytest.fixture
-def known(tmp_path):
-    return known_run(tmp_path / "known")
+known = known_fixture()
 
 
 def test_the_wall_is_the_largest_snd_of_the_box(known):

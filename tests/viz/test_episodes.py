@@ -2,16 +2,13 @@
 
 import pytest
 import torch
-from folders import trained
+from folders import fixture_of
 
 from dico import DiCo, equal
 from dico.episodes import into_box, play, record
 from dico.tasks import make, map_state
 
-
-@pytest.fixture
-def navigation():
-    return trained("navigation")
+navigation = fixture_of("navigation")
 
 
 def policies_of(task, members=3, kind="shared_std"):

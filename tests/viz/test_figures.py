@@ -6,8 +6,8 @@ import shutil
 
 import numpy as np
 import pytest
-from drawn import known_run, said, steady, texts
-from folders import trained, write_run
+from drawn import known_fixture, said, steady, texts
+from folders import fixture_of, write_run
 from matplotlib.patches import Circle
 from matplotlib.quiver import Quiver
 from matplotlib.text import Text
@@ -30,30 +30,8 @@ from dico.viz.figures import (
 )
 from dico.viz.style import new_figure, save
 
-
-@pytest.fixture
-def navigation():
-    return trained("navigation")
-
-
-@pytest.fixture
-def dispersion():
-    return trained("dispersion")
-
-
-@pytest.fixture
-def sampling():
-    return trained("sampling")
-
-
-@pytest.fixture
-def tag():
-    return trained("tag")
-
-
-@pytest.fixture
-def known(tmp_path):
-    return known_run(tmp_path / "known")
+known = known_fixture()
+navigation, dispersion, sampling, tag = map(fixture_of, ("navigation", "dispersion", "sampling", "tag"))
 
 
 def test_curves_have_a_line_a_band_and_a_dash_for_each_level(known):

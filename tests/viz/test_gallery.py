@@ -7,22 +7,15 @@ import sys
 import warnings
 
 import pytest
-from drawn import known_run, lost, said, steady, texts
-from folders import trained, write_run
+from drawn import known_fixture, lost, said, steady, texts
+from folders import fixture_of, write_run
 
 from dico.runs import RunError, load
 from dico.viz.figures import draw_curves, draw_tracking
 from dico.viz.gallery import draw_figures, write_figures
 
-
-@pytest.fixture
-def known(tmp_path):
-    return known_run(tmp_path / "known")
-
-
-@pytest.fixture
-def navigation():
-    return trained("navigation")
+known = known_fixture()
+navigation = fixture_of("navigation")
 
 
 def test_a_run_in_training_says_how_far_it_is(tmp_path):

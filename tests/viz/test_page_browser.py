@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 import torch
-from browsers import CHROMIUM, DESKTOP, NONE_HERE, PHONE, launched, opening
+from browsers import CHROMIUM, DESKTOP, NONE_HERE, PHONE, fixtures
 from report_runs import small_run, without_checkpoints
 
 from dico.analysis import summary
@@ -21,16 +21,7 @@ from dico.viz.report import write_report
 LEVELS = ("0", "0.5", "free")
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=NONE_HERE)
-
-
-@pytest.fixture(scope="module")
-def browser():
-    yield from launched()
-
-
-@pytest.fixture
-def opened(browser):
-    yield from opening(browser)
+browser, opened = fixtures()
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from io import BytesIO
 import numpy as np
 import pytest
 import torch
-from browsers import CHROMIUM, DESKTOP, NONE_HERE, PHONE, launched, opening
+from browsers import CHROMIUM, DESKTOP, NONE_HERE, PHONE, fixtures
 from folders import write_run
 from PIL import Image
 from report_runs import payload_of, small_run, without_checkpoints
@@ -26,16 +26,7 @@ from dico.viz.page.scenes import encode_scene
 from dico.viz.report import write_report
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=NONE_HERE)
-
-
-@pytest.fixture(scope="module")
-def browser():
-    yield from launched()
-
-
-@pytest.fixture
-def opened(browser):
-    yield from opening(browser)
+browser, opened = fixtures()
 
 
 @pytest.fixture(scope="module")

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 import torch
-from drawn import known_run
-from folders import trained
+from drawn import known_fixture
+from folders import fixture_of
 from matplotlib.patches import Circle
 
 from dico import viz
@@ -16,25 +16,8 @@ from dico.viz.scenes import Picture
 from dico.viz.style import new_figure
 from dico.viz.views import legend
 
-
-@pytest.fixture
-def known(tmp_path):
-    return known_run(tmp_path / "known")
-
-
-@pytest.fixture
-def navigation():
-    return trained("navigation")
-
-
-@pytest.fixture
-def dispersion():
-    return trained("dispersion")
-
-
-@pytest.fixture
-def sampling():
-    return trained("sampling")
+known = known_fixture()
+navigation, dispersion, sampling = map(fixture_of, ("navigation", "dispersion", "sampling"))
 
 
 def test_eaten_food_leaves_a_ring(dispersion):

@@ -6,7 +6,7 @@ import imageio_ffmpeg
 import numpy as np
 import pytest
 import torch
-from folders import trained
+from folders import fixture_of, trained
 from PIL import Image
 
 from dico.viz import films
@@ -14,15 +14,7 @@ from dico.viz.cast import choose
 from dico.viz.films import film_distances, film_episode
 from dico.viz.video import Film, write_video
 
-
-@pytest.fixture
-def navigation():
-    return trained("navigation")
-
-
-@pytest.fixture
-def dispersion():
-    return trained("dispersion")
+navigation, dispersion = map(fixture_of, ("navigation", "dispersion"))
 
 
 def test_an_mp4_has_every_step_and_a_last_second(navigation, tmp_path):

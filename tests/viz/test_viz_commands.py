@@ -5,21 +5,10 @@ import subprocess
 import sys
 
 import pytest
+from command_line import dico
 from folders import trained, write_run
 
-from dico.cli import main
-
 pytestmark = pytest.mark.unchecked
-
-
-def dico(capsys, *arguments):
-    """Exit status, standard output and standard error, each on one line."""
-    try:
-        status = main([str(argument) for argument in arguments])
-    except SystemExit as stop:
-        status = stop.code
-    out, err = capsys.readouterr()
-    return status, " ".join(out.split()), " ".join(err.replace("│", " ").split())
 
 
 @pytest.fixture

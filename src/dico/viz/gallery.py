@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from dico.analysis import check_comparable, diverged
 from dico.runs import Run, RunError
-from dico.snapshot import saying_once
+from dico.snapshot import saying_once, snapshot
 from dico.tasks import MappedTask
 from dico.viz.cast import Cast, choose
 from dico.viz.figures import (
@@ -52,6 +52,7 @@ def draw_figures(runs: Sequence[Run], *, stat: str = "mean", seeds: bool = False
     """
     check_comparable(runs)
     with saying_once():
+        runs = [snapshot(run) for run in runs]
         if len(runs) == 1:
             return _of_one(runs[0], stat, seeds)
         drawn = {"decision": draw_decision(runs, stat)}

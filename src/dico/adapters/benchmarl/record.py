@@ -109,8 +109,10 @@ def description(
 ) -> dict[str, Any]:
     """Everything that a reader needs to know of an experiment, and the settings under the names of ``dico train``."""
     own = {
-        name: _own(model) | {"actions": _squashing(algorithm_of(experiment, name))} for name, model in models.items()
-    }
+        name: {"constraint": model.settings.constraint.texts()[0], **_own(model),
+               "actions": _squashing(algorithm_of(experiment, name))}
+        for name, model in models.items()
+    }  # fmt: skip
     first = next(iter(own.values()))
     groups = [
         {"name": name, "n_agents": model.n_agents, "obs_dim": model.obs_dim,
@@ -143,8 +145,8 @@ def _own(model: Dico) -> dict[str, Any]:
     """Settings of a group's policies that another group may have otherwise."""
     own = model.settings
     return {
-        "constraint": own.constraint.texts()[0], "hidden": list(own.num_cells), "squash_shared": own.squash_shared,
-        "gradient": own.gradient, "metric": own.metric, "tau": own.tau,
+        "hidden": list(own.num_cells), "squash_shared": own.squash_shared, "gradient": own.gradient,
+        "metric": own.metric, "tau": own.tau,
     }  # fmt: skip
 
 
@@ -161,7 +163,7 @@ def settings(experiment: Experiment, models: Mapping[str, Dico], freeze: Mapping
         "frames": config.get_max_n_frames(on_policy),
         "envs": config.n_envs_per_worker(on_policy),
         "frames_per_batch": config.collected_frames_per_batch(on_policy),
-        "hidden": list(dico.num_cells),
+        **_own(model),
         "gamma": config.gamma,
         "lr": config.lr,
         "adam_eps": config.adam_eps,
@@ -179,11 +181,7 @@ def settings(experiment: Experiment, models: Mapping[str, Dico], freeze: Mapping
         "noise_frames": config.get_exploration_anneal_frames(on_policy),
         "alpha": getattr(algorithm, "alpha_init", 1.0),
         "kind": model.kind,
-        "tau": dico.tau,
-        "gradient": dico.gradient,
         "initial": dico.initial,
-        "metric": dico.metric,
-        "squash_shared": dico.squash_shared,
         "action_loss": dico.action_loss,
         "action_loss_weight": dico.action_loss_weight,
         "action_loss_lr": dico.action_loss_lr,
