@@ -136,7 +136,8 @@ def main() -> None:
             reward, snd = sides[name]["reward"], sides[name]["snd"]
             spread = np.std(reward["seeds"], ddof=1) if len(reward["seeds"]) > 1 else float("nan")
             print(f"snd {level}, {name}: reward {reward['mean']:.4f} ± {spread:.4f}, SND {snd['mean']:.3f}")
-        print(f"snd {level}: the intervals {'overlap' if sides['overlap'] else 'do not overlap'}")
+        if options.seeds > 1:  # one seed has no interval
+            print(f"snd {level}: the intervals {'overlap' if sides['overlap'] else 'do not overlap'}")
 
 
 if __name__ == "__main__":
