@@ -49,7 +49,11 @@ FEWER_PASSES = {"epochs": 2}
 """Growth is told by single updates; a whole iteration of the largest would take minutes."""
 MEMBERS = [Case("navigation", members, settings=FEWER_PASSES) for members in (1, 4, 16, 64, 128)]
 AGENTS = [Case("navigation", 1, agents=n, settings=FEWER_PASSES) for n in (2, 4, 8, 16, 32)]
-SAMPLED = [replace(case, settings=FEWER_PASSES | {"estimate_frames": 128}) for case in AGENTS[2:]]
+SAMPLED = [
+    replace(case, settings=FEWER_PASSES | sampling)
+    for sampling in ({"estimate_agents": 2}, {"estimate_frames": 128})
+    for case in AGENTS[2:]
+]
 CASES = ITERATIONS + MEMBERS + AGENTS[1:] + SAMPLED
 AT_ONCE = 6
 """Processes that compile at the same time."""

@@ -63,7 +63,8 @@ def measured(case: Case, iterations: int = 2) -> dict[str, Any]:
     row = {
         "task": case.task, "algorithm": config.algorithm, "members": case.members,
         "agents": learner.team.n_agents, "precision": case.precision, "action loss": case.action_loss,
-        "frames of the estimate": config.estimate_frames or "all", "s": seconds, "first s": first,
+        "frames of the estimate": config.estimate_frames or "all",
+        "agents of the estimate": config.estimate_agents or "all", "s": seconds, "first s": first,
         "update ms": 1e3 * updating, "reserved GB": torch.cuda.max_memory_reserved() / 1e9,
         "planned GB": case.members * Plan.of(config).member / 1e9,
     }  # fmt: skip

@@ -1,6 +1,7 @@
 """How the DiCo module behaves beyond its theorems: estimate, gradients, networks of any sort, state."""
 
 import copy
+from itertools import combinations, product
 
 import pytest
 import torch
@@ -10,6 +11,7 @@ from torch import nn
 
 import dico
 from dico.kinds import KINDS
+from dico.nets import AgentMLP, PerAgent, at_offsets
 
 AGENTS, OBS, ACT = 3, 4, 2
 
@@ -85,6 +87,40 @@ def test_everyone_holds_each_agents_own_output():
     everyone = policy.everyone(obs).reshape(6, AGENTS, AGENTS, ACT)
     own = torch.stack([everyone[:, i, i] for i in range(AGENTS)], 1)
     torch.testing.assert_close(own, policy(obs))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("n", [2, 3, 5, 6])
+def test_estimates_from_some_agents_average_to_that_from_all(kind, n):
+    torch.manual_seed(0)
+    policy = dico.DiCo.mlp(n, OBS, ACT, 0.5, kind=kind, hidden=(8,), tau=1.0).double()
+    obs = torch.randn(7, n, OBS, dtype=torch.float64)
+    parameters = list(policy.deviations.parameters())
+    expected = policy.estimate(obs)
+    gradients = torch.autograd.grad(expected, parameters)
+    for k in range(2, n + 1):
+        every = [torch.tensor(offsets).expand(7, k) for offsets in combinations(range(n), k)]
+        mean = torch.stack([policy.estimate(obs, offsets) for offsets in every]).mean()
+        torch.testing.assert_close(mean, expected)
+        torch.testing.assert_close(torch.autograd.grad(mean, parameters), gradients)
+
+
+@pytest.mark.parametrize("networks", ["stacked", "any"])
+def test_each_row_is_seen_by_the_agents_at_its_offsets(networks):
+    torch.manual_seed(0)
+    nets = AgentMLP(5, OBS, ACT, (8,)) if networks == "stacked" else PerAgent([nn.Linear(OBS, ACT) for _ in range(5)])
+    obs, offsets = torch.randn(3, 4, 5, OBS), torch.randint(5, (3, 4, 2))
+    some, all_of_them = at_offsets(nets, obs, offsets), nets.everyone(obs)
+    for a, b, row in product(range(3), range(4), range(5)):
+        agents = (row + offsets[a, b]) % 5
+        torch.testing.assert_close(some[a, b, row], all_of_them[a, b, row, agents])
+
+
+@pytest.mark.unchecked
+@pytest.mark.parametrize("offsets", [torch.zeros(2, dtype=torch.int64), torch.zeros(6, 2)])
+def test_offsets_are_integers_for_each_team(offsets):
+    with pytest.raises(ValueError, match=r"offsets must be integers \(6, k\), got"):
+        make().estimate(batch(6), offsets)
 
 
 @pytest.mark.parametrize("kind", KINDS)

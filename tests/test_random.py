@@ -30,6 +30,9 @@ def test_numbers_have_their_distributions():
     torch.testing.assert_close(normal.pow(4).mean(-1), torch.full((2,), 3.0), rtol=0, atol=0.1)
     assert whole[0].bincount(minlength=7).tolist() == pytest.approx([10_000] * 7, rel=0.05)
     assert rng.permutation(50)[1].sort().values.tolist() == list(range(50))
+    orders = rng.permutation(5, 1000)[0]
+    assert orders.sort(-1).values.tolist() == 1000 * [list(range(5))]
+    assert orders.unique(dim=0).shape[0] == 120
 
 
 def test_streams_and_seeds_differ_and_members_do_not_depend_on_each_other():

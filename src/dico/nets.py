@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Literal, Protocol, runtime_checkable
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from dico._checks import check_choice
@@ -28,6 +28,24 @@ class Deviations(Protocol):
     def everyone(self, obs: Float[Tensor, "*batch o"]) -> Float[Tensor, "*batch n d"]:
         """Every agent's network at every row."""
         ...
+
+
+def at_offsets(
+    deviations: Deviations, obs: Float[Tensor, "*batch n o"], offsets: Int[Tensor, "*batch k"]
+) -> Float[Tensor, "*batch n k d"]:
+    """Row i through the networks of agents ``i + offsets`` (modulo n) alone, for networks that treat rows one by one.
+
+    An agent's network sees k rows of each team, in one pass, where :meth:`Deviations.everyone` shows it all n.
+
+    >>> nets, obs = AgentMLP(3, inputs=4, outputs=2), torch.randn(10, 3, 4)
+    >>> some = at_offsets(nets, obs, torch.tensor([0, 2]).expand(10, 2))
+    >>> torch.allclose(some[:, 1], nets.everyone(obs)[:, 1, [1, 0]])  # row 1: agents 1 + 0 and 1 + 2
+    True
+    """
+    n = obs.shape[-2]
+    agent, offset = torch.arange(n, device=obs.device), offsets.unsqueeze(-1)
+    seen = obs.unsqueeze(-3).take_along_dim(((agent - offset) % n).unsqueeze(-1), -2)  # (*batch, k, n, o)
+    return deviations(seen).take_along_dim(((agent + offset) % n).unsqueeze(-1), -2).transpose(-3, -2)
 
 
 class StackedLinear(nn.Module):

@@ -52,9 +52,9 @@ class Random:
         """Uniform in ``0 .. high - 1``, ``(*members, *shape)``; ``high`` far below 2^31."""
         return ((self.bits(*shape) >> 33) & 0x7FFFFFFF) * high >> 31
 
-    def permutation(self, n: int) -> Int[Tensor, "*members n"]:
-        """A random order of ``0 .. n - 1`` for each member."""
-        return self.bits(n).argsort(-1)
+    def permutation(self, n: int, *shape: int) -> Int[Tensor, "..."]:
+        """Random orders of ``0 .. n - 1``, ``(*members, *shape, n)``."""
+        return self.bits(*shape, n).argsort(-1)
 
 
 def _hash(x: Int[Tensor, "*shape"]) -> Int[Tensor, "*shape"]:

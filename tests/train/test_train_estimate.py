@@ -1,4 +1,4 @@
-"""The diversity estimate on some of the frames of a minibatch."""
+"""The diversity estimate on some of the frames of a minibatch, and from some of the agents."""
 
 import pytest
 import torch
@@ -25,6 +25,43 @@ def test_all_frames_or_as_many_are_the_same(algorithm):
 def test_fewer_frames_train(algorithm):
     (row, _) = population(algorithm=algorithm, estimate_frames=4).iterate()
     assert row["snd"] == pytest.approx(0.3, rel=0.5)
+
+
+@pytest.mark.parametrize("frames", [None, 7])
+def test_some_agents_are_compared_at_each_frame(frames):
+    one = learner("ippo", estimate_agents=2, estimate_frames=frames, tau=0.5)
+    obs = batch_of(one).obs.flatten(1, 2)
+    offsets = one.draw_offsets(obs)
+    assert offsets.shape == (2, frames or 40, 2)
+    assert (offsets[..., 0] != offsets[..., 1]).all()
+    params, snd_hat = one.act_and_estimate(obs, offsets)
+    torch.testing.assert_close(snd_hat, one.policy.estimate(obs[:, :frames], offsets))
+    torch.testing.assert_close(params, one.policy(obs, snd_hat))
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_as_many_agents_as_there_are_is_all_of_them(algorithm):
+    whole, counted = population(algorithm=algorithm), population(algorithm=algorithm, estimate_agents=2)
+    for row, other in zip(whole.iterate(), counted.iterate(), strict=True):
+        assert row | {"seconds": 0} == other | {"seconds": 0}
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_the_estimate_of_a_pair_trains_as_that_of_all(algorithm):
+    options = {"algorithm": algorithm, "task_options": ("n_agents=4",), "lr": 1e-3}
+    whole, pair = population(**options), population(**options, estimate_agents=2)
+    for _ in range(3):
+        (row, _), (other, _) = pair.iterate(), whole.iterate()
+    assert row["snd"] != other["snd"]
+    assert row["snd"] == pytest.approx(other["snd"], rel=0.1)
+
+
+@pytest.mark.unchecked
+def test_a_comparison_needs_two_agents_and_a_mean_over_pairs():
+    with pytest.raises(ValueError, match="estimate_agents must be a whole number from 2 up, got 1"):
+        config(estimate_agents=1)
+    with pytest.raises(ValueError, match="estimate_agents must be unset for metric='hse'"):
+        config(estimate_agents=2, metric="hse")
 
 
 @pytest.mark.unchecked

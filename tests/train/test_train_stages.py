@@ -12,10 +12,14 @@ STAGES = [("compiled", "cpu")] + [(name, "cuda") for name in ("compiled", "graph
 
 
 @pytest.mark.parametrize(("stage", "device"), STAGES, ids=lambda value: value)
-@pytest.mark.parametrize("algorithm", ["ippo", "maddpg", "isac"])
-def test_stages_agree(algorithm, stage, device):
+@pytest.mark.parametrize(
+    ("algorithm", "options"),
+    [("ippo", {}), ("maddpg", {}), ("isac", {}), ("isac", {"task_options": ("n_agents=4",), "estimate_agents": 2})],
+    ids=["ippo", "maddpg", "isac", "pairs"],
+)
+def test_stages_agree(algorithm, options, stage, device):
     torch.compiler.reset()
-    settings = config(algorithm=algorithm)
+    settings = config(algorithm=algorithm, **options)
     eager = Population(settings, Stage("eager", device, "float32"))
     fast = Population(settings, Stage(stage, device, "float32"))
     for _ in range(2):

@@ -109,6 +109,8 @@ class Config:
     """Soft update of the diversity estimate in [0, 1]; 1 makes thm:scaling exact on each batch."""
     estimate_frames: int | None = None
     """Frames of a minibatch that the estimate is made on, all by default; fewer make large teams cheaper."""
+    estimate_agents: int | None = None
+    """Agents compared at each of those frames, drawn at random, all by default; with 2, one pair stands for all."""
     gradient: Literal["soft", "detached", "straight_through"] = "soft"
     """How the gradient flows through the diversity estimate."""
     initial: Literal["batch", "desired"] = "batch"
@@ -142,6 +144,12 @@ class Config:
             _check_above_zero(name, getattr(self, name))
         if self.estimate_frames is not None:
             check_positive("estimate_frames", self.estimate_frames)
+        if self.estimate_agents is not None:
+            check_number("estimate_agents", self.estimate_agents, 2, whole=True)
+            if self.metric != "snd":
+                raise ValueError(
+                    f"estimate_agents must be unset for metric={self.metric!r}: only snd is a mean over pairs"
+                )
         check_number("first_seed", self.first_seed, 0, whole=True)
         for size in self.hidden:
             check_positive("hidden", size)

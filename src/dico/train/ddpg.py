@@ -29,17 +29,23 @@ class DDPG(OffPolicyLearner):
 
     def update(self, obs: Tensor, next_obs: Tensor, action: Tensor, reward: Tensor, done: Tensor) -> None:
         """One step of critic and actor, then of the delayed critic."""
-        loss, snd_hat = self._loss(obs, next_obs, action, reward, done)
+        loss, snd_hat = self._loss(obs, next_obs, action, reward, done, self.draw_offsets(obs))
         self.descend(loss, self.actor_adam, self.critic_adam)
         follow_(self.delayed, self.critic, self.config.polyak)
         self.policy.commit_(snd_hat)
         self.step_action_loss(obs)
 
     def loss(
-        self, obs: Tensor, next_obs: Tensor, action: Tensor, reward: Tensor, done: Tensor
+        self,
+        obs: Tensor,
+        next_obs: Tensor,
+        action: Tensor,
+        reward: Tensor,
+        done: Tensor,
+        offsets: Tensor | None = None,
     ) -> tuple[Float[Tensor, " members"], Float[Tensor, " members"]]:
         """The actor's and the critic's losses together, each with a gradient for its own parameters alone."""
-        params, snd_hat = self.act_and_estimate(obs)
+        params, snd_hat = self.act_and_estimate(obs, offsets)
         actor_loss = self.merged(self.actor_loss(obs, params), params)
         return actor_loss + self.critic_loss(obs, next_obs, action, reward, done), snd_hat
 

@@ -118,12 +118,20 @@ class Learner(ABC):
         """All other tensors that carry over from one batch to the next, by name."""
         return {"rng.counter": self.rng.counter}
 
-    def act_and_estimate(self, obs: Float[Tensor, "members rows n o"]) -> Estimated:
+    def draw_offsets(self, obs: Float[Tensor, "members rows n o"]) -> Int[Tensor, "members frames k"] | None:
+        """Which agents :meth:`act_and_estimate` compares at each frame, as :meth:`DiCo.estimate` takes them."""
+        n, compared = self.team.n_agents, self.config.estimate_agents
+        if compared is None or compared >= n:
+            return None
+        frames = min(obs.shape[1], self.config.estimate_frames or obs.shape[1])
+        return self.rng.permutation(n, frames)[..., :compared]
+
+    def act_and_estimate(self, obs: Float[Tensor, "members rows n o"], offsets: Tensor | None = None) -> Estimated:
         """A training pass; the estimate is made on all frames, or on the first of them, which are in random order."""
         frames = self.config.estimate_frames
-        if frames is None or frames >= obs.shape[1]:
+        if offsets is None and (frames is None or frames >= obs.shape[1]):
             return self.policy.forward_and_estimate(obs)
-        snd_hat = self.policy.estimate(obs[:, :frames])
+        snd_hat = self.policy.estimate(obs[:, :frames], offsets)
         return Estimated(self.policy(obs, snd_hat), snd_hat)
 
     def mean(self, params: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch n a"]:

@@ -91,9 +91,10 @@ def _working(learner: Learner) -> int:
     config, n = learner.config, learner.team.n_agents
     frames = min(config.minibatch, config.frames_per_batch) if config.on_policy else config.batch
     estimated = min(frames, config.estimate_frames or frames)
-    own = n if estimated < frames else 0
+    compared = min(n, config.estimate_agents or n)
+    own = n if estimated < frames or compared < n else 0  # otherwise among those of the estimate
     critics = 1 if config.on_policy else 3  # the target's and the actor's view of it too
-    updating = COPIES * (frames * (n + own + critics * n) + estimated * n * n)
+    updating = COPIES * (frames * (n + own + critics * n) + estimated * n * compared)
     measuring = 3 * measured_frames(n) * (n + n * n)  # without a backward pass
     return 4 * max(config.hidden, default=1) * len(config.hidden) * max(updating, measuring)
 

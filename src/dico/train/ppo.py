@@ -92,16 +92,22 @@ class PPO(Learner):
         value_target: Float[Tensor, "members rows n"],
     ) -> None:
         """One step on a minibatch."""
-        loss, snd_hat = self._loss(obs, raw, log_prob, advantage, value_target)
+        loss, snd_hat = self._loss(obs, raw, log_prob, advantage, value_target, self.draw_offsets(obs))
         self.descend(loss, self.actor_adam, self.critic_adam)
         self.policy.commit_(snd_hat)
         self.step_action_loss(obs)
 
     def loss(
-        self, obs: Tensor, raw: Tensor, log_prob: Tensor, advantage: Tensor, value_target: Tensor
+        self,
+        obs: Tensor,
+        raw: Tensor,
+        log_prob: Tensor,
+        advantage: Tensor,
+        value_target: Tensor,
+        offsets: Tensor | None = None,
     ) -> tuple[Float[Tensor, " members"], Float[Tensor, " members"]]:
         """The actor's and the critic's losses together, which share no parameter; and the diversity estimate."""
-        params, snd_hat = self.act_and_estimate(obs)
+        params, snd_hat = self.act_and_estimate(obs, offsets)
         actor_loss = self.merged(self.actor_loss(params, raw, log_prob, advantage), params)
         return actor_loss + self.critic_loss(obs, value_target), snd_hat
 

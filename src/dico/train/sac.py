@@ -43,7 +43,7 @@ class SAC(OffPolicyLearner):
     def update(self, obs: Tensor, next_obs: Tensor, action: Tensor, reward: Tensor, done: Tensor) -> None:
         """One step of actor, critics and entropy weight, then of the delayed critics."""
         noise, next_noise = (self.rng.normal(*action.shape[1:]) for _ in range(2))
-        loss, snd_hat = self._loss(obs, next_obs, action, reward, done, noise, next_noise)
+        loss, snd_hat = self._loss(obs, next_obs, action, reward, done, noise, next_noise, self.draw_offsets(obs))
         self.descend(loss, self.actor_adam, self.critic_adam, self.alpha_adam)
         follow_(self.delayed, self.critic, self.config.polyak)
         self.policy.commit_(snd_hat)
@@ -58,13 +58,13 @@ class SAC(OffPolicyLearner):
         done: Tensor,
         noise: Tensor,
         next_noise: Tensor,
+        offsets: Tensor | None = None,
     ) -> tuple[Float[Tensor, " members"], Float[Tensor, " members"]]:
         """The losses of actor, critics and entropy weight together, each with a gradient for its own alone.
 
-        The noise of the actions now and next comes from outside: drawn in here, a compiled backward pass might draw
-        it again.
+        What is random comes from outside: drawn in here, a compiled backward pass might draw it again.
         """
-        params, snd_hat = self.act_and_estimate(obs)
+        params, snd_hat = self.act_and_estimate(obs, offsets)
         new_action, log_prob = self.reparametrise(params, noise)
         actor_loss = self.merged(self.actor_loss(obs, new_action, log_prob), params)
         with torch.no_grad():
