@@ -14,7 +14,7 @@ from dico.runs import RunError, read_checkpoints
 from dico.train import session
 from dico.train.blocks import Blocks, make_population
 from dico.train.checkpoint import restore, save
-from dico.train.memory import Plan
+from dico.train.memory import Plan, free_bytes
 from dico.train.population import Population
 from dico.train.replay_store import ReplayStore
 from dico.train.rollout import tensors_of
@@ -145,6 +145,27 @@ def test_the_plan_leaves_room_for_what_was_measured(section):
         if "reserved GB" in row:
             case = preset("paper", row["task"], snd=("0.5",), seeds=row["members"], action_loss=row["action loss"])
             assert Plan.of(case).fitting(int(row["reserved GB"] * 1e9)) <= row["members"], row
+
+
+@pytest.mark.parametrize("device", ["cuda", "cuda:1"])
+def test_free_memory_is_what_the_process_is_allowed_and_has_not_taken(monkeypatch, device):
+    asked = []
+    for name, answer in (("mem_get_info", (70, 100)), ("get_per_process_memory_fraction", 0.5), ("memory_reserved", 8)):
+        monkeypatch.setattr(torch.cuda, name, lambda index, answer=answer: asked.append(index) or answer)
+    monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
+    assert free_bytes(torch.device(device)) == 42
+    assert asked == 3 * [1 if device == "cuda:1" else 0]  # PyTorch takes no device without its number here
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.parametrize("block", [None, 1])
+def test_members_on_a_cuda_device_train_together_or_in_turns(block):
+    whole = Population(config(), Stage("eager", "cuda", "float32"))
+    planned = make_population(config(), Stage("eager", "cuda", "float32"), block)
+    assert isinstance(planned, Blocks) == (block is not None)
+    for row, other in zip(planned.iterate(), whole.iterate(), strict=True):
+        assert row["snd"] == pytest.approx(other["snd"], rel=1e-4)
+        assert row["reward"] == pytest.approx(other["reward"], rel=1e-4, abs=1e-6)
 
 
 def test_members_fit_into_what_is_free_less_what_cuda_takes():

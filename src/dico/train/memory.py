@@ -81,8 +81,9 @@ def free_bytes(device: torch.device) -> int | None:
     """What a CUDA device has left, or the process is allowed of it; None for other devices, which share the host's."""
     if device.type != "cuda":
         return None
-    free, total = torch.cuda.mem_get_info(device)
-    allowed = int(torch.cuda.get_per_process_memory_fraction(device) * total) - torch.cuda.memory_reserved(device)
+    index = torch.cuda.current_device() if device.index is None else device.index
+    free, total = torch.cuda.mem_get_info(index)
+    allowed = int(torch.cuda.get_per_process_memory_fraction(index) * total) - torch.cuda.memory_reserved(index)
     return min(free, allowed)
 
 
