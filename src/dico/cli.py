@@ -114,6 +114,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _help(console)
         return 0
     warnings.showwarning = lambda message, *_, **__: errors.print(f"warning: {message}", markup=False, highlight=False)
+    warnings.filterwarnings("ignore", module=r"torch\._inductor")  # the compiler's remarks on its own code
     try:
         return _run(_parse(arguments), console)
     except Interrupted as stopped:

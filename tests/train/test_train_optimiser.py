@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from dico.nets import SharedMLP
-from dico.train.optimiser import PopulationAdam, clip_per_member_, follow_
+from dico.train.optimiser import PopulationAdam, clip_factors, follow_, per_member
 
 MEMBERS = 3
 SHAPES = ((4, 5), (1, 5), (2, 3, 2))
@@ -50,24 +50,35 @@ def test_adam_leaves_other_members_alone():
 
 
 def test_clipping_equals_pytorchs_for_each_member():
-    ours, theirs = gradients(0, scales=(1e-3, 2.0, 50.0)), gradients(0, scales=(1e-3, 2.0, 50.0))
-    norms = clip_per_member_(ours, 5.0)
-    assert norms[0] < 5 < norms[1] < norms[2]
+    theirs = gradients(0, scales=(1e-3, 2.0, 50.0))
+    factors = clip_factors(theirs, 5.0)
+    assert factors[0] == 1 > factors[1] > factors[2]
+    ours = [per_member(factors, g) * g for g in theirs]
     for k in range(MEMBERS):
         alone = [nn.Parameter(torch.zeros_like(g[k])) for g in theirs]
         for p, g in zip(alone, theirs, strict=True):
             p.grad = g[k].clone()
-        torch.testing.assert_close(norms[k], nn.utils.clip_grad_norm_(alone, 5.0))
+        nn.utils.clip_grad_norm_(alone, 5.0)
         for p, g in zip(alone, ours, strict=True):
             torch.testing.assert_close(g[k], p.grad)
 
 
 @pytest.mark.parametrize("scale", [1e6, float("nan"), float("inf")])
 def test_clipping_one_member_leaves_the_others(scale):
-    found, before = gradients(0, scales=(1e-3, scale, 1e-3)), gradients(0, scales=(1e-3, 1.0, 1e-3))
-    clip_per_member_(found, 5.0)
-    for g, b in zip(found, before, strict=True):
-        assert torch.equal(g[[0, 2]], b[[0, 2]])
+    factors = clip_factors(gradients(0, scales=(1e-3, scale, 1e-3)), 5.0)
+    assert factors[[0, 2]].tolist() == [1, 1]
+    assert factors[1] != 1
+
+
+@pytest.mark.parametrize("lr", [1e-2, (1e-2, 1e-3, 0.1)], ids=str)
+def test_a_step_takes_each_members_factor(lr):
+    factors = torch.tensor([0.5, 1.0, 0.01])
+    ours, theirs = ([nn.Parameter(torch.zeros(MEMBERS, *shape)) for shape in SHAPES] for _ in range(2))
+    PopulationAdam(ours, lr, eps=1.0).step(gradients(0), factors)
+    PopulationAdam(theirs, lr, eps=1.0).step([per_member(factors, g) * g for g in gradients(0)])
+    for mine, other in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(mine, other)
+        assert not torch.equal(mine[0], mine[1])
 
 
 def test_targets_follow_by_a_share_of_the_way():

@@ -4,6 +4,8 @@ import pytest
 import torch
 from populations import config
 
+import dico
+from dico.runs import RunError
 from dico.train.population import Population
 from dico.train.staging import Stage
 
@@ -35,6 +37,20 @@ def test_bf16_rounds_and_trains():
     exact, rounded = (Population(config(), Stage("eager", "cpu", p)).iterate() for p in ("float32", "bf16"))
     assert exact[0]["snd"] != rounded[0]["snd"]
     assert rounded[0]["reward"] == pytest.approx(exact[0]["reward"], abs=1e-2)
+
+
+def test_a_compiler_that_fails_is_explained(monkeypatch, tmp_path):
+    def broken(graph, inputs):
+        raise AssertionError("no such node")
+
+    monkeypatch.setattr(Population, "iterate", lambda _: torch.compile(torch.sin, backend=broken)(torch.ones(2)))
+    with pytest.raises(
+        RunError, match=r"compiler of PyTorch .* failed \(.*no such node\): start a new run with --stage"
+    ):
+        dico.train(config(), tmp_path / "run")
+    monkeypatch.setattr(Population, "iterate", lambda _: torch.ones(2) @ torch.ones(3))
+    with pytest.raises(RuntimeError, match="inconsistent tensor size"):
+        dico.train(config(), tmp_path / "other")
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from dico.policy import DiCo, Estimated
 from dico.random import Random
 from dico.train.config import Config
 from dico.train.critics import CentralCritic, LocalCritic, initialise_
-from dico.train.optimiser import PopulationAdam, clip_per_member_
+from dico.train.optimiser import PopulationAdam, clip_factors
 from dico.train.staging import Stage
 
 
@@ -84,8 +84,9 @@ class Learner(ABC):
         self.action_adam = self._adam(self.policy, config.action_loss_lr)
         self._loss = stage.function(self.loss)
         self._own_overflow = stage.function(self.own_overflow)
-        if device.type != "cpu":  # whose compiler, in torch 2.13, fails on this one
-            self._clip_and_step = stage.function(self._clip_and_step)
+        # two functions: PyTorch's compilers fail on sums beside what the optimiser does (pytorch/pytorch#176591)
+        self._clip_factors = stage.function(clip_factors)
+        self._step = stage.function(PopulationAdam.step)
 
     @abstractmethod
     def act(self, obs: Float[Tensor, "members envs n o"]) -> Decision:
@@ -163,11 +164,7 @@ class Learner(ABC):
         gradients = list(torch.autograd.grad(loss.sum(), parameters))
         for optimiser in optimisers:
             own, gradients = gradients[: len(optimiser.parameters)], gradients[len(optimiser.parameters) :]
-            self._clip_and_step(optimiser, own)
-
-    def _clip_and_step(self, optimiser: PopulationAdam, gradients: list[Tensor]) -> None:
-        clip_per_member_(gradients, self.config.max_grad_norm)
-        optimiser.step(gradients)
+            self._step(optimiser, own, self._clip_factors(own, self.config.max_grad_norm))
 
     def tensors(self) -> dict[str, Tensor]:
         """Everything that an update writes and the next one reads, by name."""

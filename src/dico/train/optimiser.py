@@ -8,22 +8,19 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 
-def clip_per_member_(gradients: Sequence[Tensor], max_norm: float) -> Float[Tensor, " members"]:
-    r"""Scale each member's gradients to a joint norm of at most ``max_norm``; returns the norms before.
+def clip_factors(gradients: Sequence[Tensor], max_norm: float) -> Float[Tensor, " members"]:
+    r"""Each member's factor :math:`\min(1, m/\|g\|)`, which brings the norm of all its gradients to at most m.
 
-    The first dimension of every gradient is the member.
-
-    >>> gradient = torch.tensor([[3.0, 4.0], [0.3, 0.4]])
-    >>> clip_per_member_([gradient], 1.0), gradient
-    (tensor([5.0000, 0.5000]), tensor([[0.6000, 0.8000],
-            [0.3000, 0.4000]]))
+    >>> clip_factors([torch.tensor([[3.0, 4.0], [0.3, 0.4]])], 1.0)
+    tensor([0.2000, 1.0000])
     """
     squares = [gradient.reshape(len(gradient), -1).square().sum(1) for gradient in gradients]
-    norms = torch.stack(squares).sum(0).sqrt()
-    factor = (max_norm / (norms + 1e-6)).clamp(max=1.0)
-    for gradient in gradients:
-        gradient.mul_(factor.reshape(-1, *[1] * (gradient.ndim - 1)))
-    return norms
+    return (max_norm / (torch.stack(squares).sum(0).sqrt() + 1e-6)).clamp(max=1.0)
+
+
+def per_member(values: Float[Tensor, " members"], like: Tensor) -> Tensor:
+    """One number per member, to be multiplied with a tensor whose first dimension is the member."""
+    return values.reshape(-1, *[1] * (like.ndim - 1))
 
 
 class PopulationAdam:
@@ -52,9 +49,11 @@ class PopulationAdam:
         self.second = [torch.zeros_like(p) for p in self.parameters]
 
     @torch.no_grad()
-    def step(self, gradients: Sequence[Tensor]) -> None:
-        """Move every parameter against its gradient."""
+    def step(self, gradients: Sequence[Tensor], factors: Float[Tensor, " members"] | None = None) -> None:
+        """Move every parameter against its gradient, multiplied with its member's factor."""
         gradients = list(gradients)
+        if factors is not None:
+            gradients = [gradient * per_member(factors, gradient) for gradient in gradients]
         beta1, beta2 = self.betas
         self.count += 1
         torch._foreach_lerp_(self.first, gradients, 1 - beta1)
@@ -71,7 +70,7 @@ class PopulationAdam:
             torch._foreach_mul_(moves, size)
         else:
             for move in moves:
-                move.mul_(size.reshape(-1, *[1] * (move.ndim - 1)))
+                move.mul_(per_member(size, move))
         torch._foreach_sub_(self.parameters, moves)
 
     def tensors(self) -> dict[str, Tensor]:

@@ -22,7 +22,7 @@ from dico.train.config import Config
 from dico.train.machine import machine
 from dico.train.population import Population
 from dico.train.replay_store import ReplayStore
-from dico.train.staging import Stage
+from dico.train.staging import Stage, working_compiler
 
 try:
     import fcntl
@@ -146,7 +146,7 @@ def _iterate(
                 say(message)
             say(f"each checkpoint takes {state_bytes / 1e6:,.1f} MB on disk{_and_replay(replay_bytes)}")
             enough = enough_memory(population.stage.device, members_at_once(population), f"dico resume {folder}")
-            with enough, _stopping(say) as stop, (folder / "metrics.jsonl").open("a") as metrics:
+            with enough, working_compiler(), _stopping(say) as stop, (folder / "metrics.jsonl").open("a") as metrics:
                 while not population.finished and not stop.is_set():
                     start = time.perf_counter()
                     rows = population.iterate()

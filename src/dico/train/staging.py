@@ -1,6 +1,7 @@
 """The same functions at three speeds: as they are, compiled, and replayed as CUDA graphs."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from typing import Any, TypeVar
 
@@ -8,6 +9,7 @@ import torch
 from torch import Tensor
 
 from dico._checks import check_choice
+from dico.runs import RunError
 
 STAGES = ("eager", "compiled", "graphs")
 PRECISIONS = ("tf32", "bf16", "float32")
@@ -58,6 +60,21 @@ class Stage:
                 return function(*arguments)
 
         return rounded  # pyright: ignore
+
+
+@contextmanager
+def working_compiler() -> Iterator[None]:
+    """Say what to do if PyTorch's compiler fails, which depends on its release and on the device."""
+    try:
+        yield
+    except RuntimeError as error:
+        if not type(error).__module__.startswith(("torch._dynamo", "torch._inductor")):
+            raise
+        reason = " ".join(str(error).partition("\n\n")[0].split())
+        raise RunError(
+            f"the compiler of PyTorch {torch.__version__} failed ({reason}): start a new run with --stage eager, or "
+            "with another release of PyTorch"
+        ) from error
 
 
 class Captured:
