@@ -73,6 +73,22 @@ def test_compiles_to_machine_code():
     torch.testing.assert_close(compiled(obs), policy.forward_and_estimate(obs))
 
 
+@pytest.mark.unchecked
+@pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
+@pytest.mark.parametrize(("n", "d"), [(4, 2), (5, 1), (9, 3)])
+def test_compiled_sums_over_pairs_equal_plain_ones(n, d, backend):
+    team = torch.randn(2, 40, n, d, dtype=torch.float64)
+    team[:, :, 1] = team[:, :, 0]  # two agents coincide
+    compiled = torch.compile(snd, fullgraph=True, dynamic=False, backend=backend)
+    found, expected = (team.clone().requires_grad_() for _ in range(2))
+    value, wanted = compiled(found), snd(expected)
+    torch.testing.assert_close(value, wanted)
+    weights = torch.tensor([1.0, -2.0], dtype=torch.float64)
+    (value @ weights).backward()
+    (wanted @ weights).backward()
+    torch.testing.assert_close(found.grad, expected.grad)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("method", METHODS)
 def test_vmap_over_a_stacked_population_equals_a_loop_over_its_members(method, kind):

@@ -11,6 +11,8 @@ CHUNKS = 3
 """Observations are worked on in so many parts, which bounds the memory for intermediate results."""
 CACHE = 2**17
 """On a CPU, no more numbers than this at a time: they stay in its cache."""
+FEW_AGENTS = 4
+"""A compiler is handed the cyclic shifts of so few agents one by one; those of more would take it minutes."""
 FEWEST = 2**14
 """No fewer numbers than this at a time: they would not be worth the calls."""
 
@@ -64,6 +66,8 @@ def pair_distance_sum(params: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*ba
     *batch, n, d = params.shape
     if n == 2:
         return length(params[..., 0, :] - params[..., 1, :], dim=-1)
+    if n > FEW_AGENTS and torch.compiler.is_compiling():
+        return cast(Tensor, FusedPairDistanceSum.apply(params))
     rows = params.reshape(-1, n, d)
     most = CACHE if params.device.type == "cpu" else rows.numel()
     size = max(min(rows.numel() // CHUNKS, most), FEWEST)
@@ -121,6 +125,36 @@ class PairDistanceSum(torch.autograd.Function):
             pull[:, shift : shift + rows] -= direction
         pull[:, : n // 2] += pull[:, n:]
         return (grad_outputs[0] * pull[:, :n]).movedim((0, 1), (-1, -2))
+
+
+class FusedPairDistanceSum(torch.autograd.Function):
+    r"""The same over all n x n pairs at once, for a compiler: ``(..., n, d) -> (...)``.
+
+    It fuses each pass into one reduction, in which no pair's difference is ever stored; run as it is, all would be.
+    """
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(params: Tensor) -> Tensor:
+        return _squares(params)[0].sqrt().sum((-1, -2)) / 2
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor], output: Tensor) -> None:  # noqa: ARG004
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Tensor) -> Tensor:
+        square, differences = _squares(*ctx.saved_tensors)
+        inverse = torch.where(square > 0, square, 1).rsqrt()
+        pull = torch.stack([(difference * inverse).sum(-1) for difference in differences], -1)
+        return grad_outputs[0][..., None, None] * pull
+
+
+def _squares(params: Tensor) -> tuple[Tensor, list[Tensor]]:
+    """Squared distances of all pairs, ``(..., n, n)``, and the differences in each component."""
+    differences = [x.unsqueeze(-1) - x.unsqueeze(-2) for x in params.unbind(-1)]
+    return sum((difference.square() for difference in differences[1:]), differences[0].square()), differences
 
 
 def _wrapped(params: Tensor) -> Tensor:
