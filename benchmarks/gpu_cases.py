@@ -54,6 +54,7 @@ class Case:
 def measured(case: Case, iterations: int = 2) -> dict[str, Any]:
     """Seconds of the first iteration, which compiles and captures, and the least of the others; memory; limits."""
     fresh_device()
+    left = torch.cuda.memory_reserved()  # by earlier cases
     config = case.config
     first, population = clocked(lambda: started(case))
     seconds = min(clocked(population.iterate)[0] for _ in range(iterations))
@@ -65,7 +66,7 @@ def measured(case: Case, iterations: int = 2) -> dict[str, Any]:
         "agents": learner.team.n_agents, "precision": case.precision, "action loss": case.action_loss,
         "frames of the estimate": config.estimate_frames or "all",
         "agents of the estimate": config.estimate_agents or "all", "s": seconds, "first s": first,
-        "update ms": 1e3 * updating, "reserved GB": torch.cuda.max_memory_reserved() / 1e9,
+        "update ms": 1e3 * updating, "reserved GB": (torch.cuda.max_memory_reserved() - left) / 1e9,
         "planned GB": case.members * Plan.of(config).member / 1e9,
     }  # fmt: skip
     return row | limits(config, case.members, updating) | spent(update, updating)
