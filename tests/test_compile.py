@@ -3,7 +3,7 @@
 import pytest
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
-from torch.func import functional_call, stack_module_state, vmap
+from torch.func import functional_call, grad, stack_module_state, vmap
 
 from dico import METRICS, DiCo, between, equal, free, snd, stack_constraints
 from dico.kinds import KINDS
@@ -87,6 +87,10 @@ def test_compiled_sums_over_pairs_equal_plain_ones(n, d, backend):
     (value @ weights).backward()
     (wanted @ weights).backward()
     torch.testing.assert_close(found.grad, expected.grad)
+    torch.testing.assert_close(torch.compile(grad(snd), backend=backend)(team[0]), grad(snd)(team[0]))
+    team[0, 0, 2] = torch.inf
+    torch.testing.assert_close(compiled(team), snd(team))
+    assert compiled(team)[0] == torch.inf
 
 
 @pytest.mark.parametrize("kind", KINDS)

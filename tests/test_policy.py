@@ -116,11 +116,40 @@ def test_each_row_is_seen_by_the_agents_at_its_offsets(networks):
         torch.testing.assert_close(some[a, b, row], all_of_them[a, b, row, agents])
 
 
+def test_networks_that_look_at_the_whole_team_are_shown_it_all_the_same():
+    class Mixing(nn.Linear):
+        def forward(self, obs):
+            return super().forward(obs) + obs.cumsum(-2)[..., :ACT]
+
+    nets = PerAgent([Mixing(OBS, ACT) for _ in range(5)])
+    obs, offsets = torch.randn(6, 5, OBS), torch.tensor([[0, 3], [1, 2], [4, 0], [2, 1], [3, 4], [0, 1]])
+    some, all_of_them = at_offsets(nets, obs, offsets), nets.everyone(obs)
+    for team, row in product(range(6), range(5)):
+        torch.testing.assert_close(some[team, row], all_of_them[team, row, (row + offsets[team]) % 5])
+
+
 @pytest.mark.unchecked
-@pytest.mark.parametrize("offsets", [torch.zeros(2, dtype=torch.int64), torch.zeros(6, 2)])
+@pytest.mark.parametrize(
+    "offsets",
+    [
+        torch.zeros(2, dtype=torch.int64),
+        torch.zeros(6, 2),
+        torch.zeros(6, 2, dtype=torch.bool),
+        torch.zeros(6, 1, dtype=torch.int64),
+        torch.zeros((), dtype=torch.int64),
+        [[0, 1]] * 6,
+    ],
+    ids=str,
+)
 def test_offsets_are_integers_for_each_team(offsets):
-    with pytest.raises(ValueError, match=r"offsets must be integers \(6, k\), got"):
+    with pytest.raises(ValueError, match=r"offsets must be integers \(6, k\), k at least 2, got"):
         make().estimate(batch(6), offsets)
+
+
+@pytest.mark.unchecked
+def test_offsets_are_for_a_mean_over_pairs():
+    with pytest.raises(ValueError, match="offsets must be left out for this metric"):
+        make(metric="hse").estimate(batch(6), torch.zeros(6, 2, dtype=torch.int64))
 
 
 @pytest.mark.parametrize("kind", KINDS)

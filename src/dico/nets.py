@@ -35,7 +35,8 @@ def at_offsets(
 ) -> Float[Tensor, "*batch n k d"]:
     """Row i through the networks of agents ``i + offsets`` (modulo n) alone, for networks that treat rows one by one.
 
-    An agent's network sees k rows of each team, in one pass, where :meth:`Deviations.everyone` shows it all n.
+    Each network sees k rows of each team, in one pass, where :meth:`Deviations.everyone` shows it all n. Networks that
+    look at the whole team (:class:`PerAgent`) are shown it all the same, and nothing is saved.
 
     >>> nets, obs = AgentMLP(3, inputs=4, outputs=2), torch.randn(10, 3, 4)
     >>> some = at_offsets(nets, obs, torch.tensor([0, 2]).expand(10, 2))
@@ -44,6 +45,8 @@ def at_offsets(
     """
     n = obs.shape[-2]
     agent, offset = torch.arange(n, device=obs.device), offsets.unsqueeze(-1)
+    if isinstance(deviations, PerAgent) and deviations.sees == "team":
+        return deviations.everyone(obs).take_along_dim(((agent + offset) % n).mT.unsqueeze(-1), -2)
     seen = obs.unsqueeze(-3).take_along_dim(((agent - offset) % n).unsqueeze(-1), -2)  # (*batch, k, n, o)
     return deviations(seen).take_along_dim(((agent + offset) % n).unsqueeze(-1), -2).transpose(-3, -2)
 

@@ -27,6 +27,7 @@ from dico.nets import AgentMLP, Broadcast, Deviations, PerAgent, SharedMLP, at_o
 
 GRADIENTS = ("soft", "detached", "straight_through")
 INITIALS = ("batch", "desired")
+INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 SMALLEST = 1e-8
 """Measured diversity counts as no less than this, so that the scale stays finite where all agents coincide."""
 
@@ -199,16 +200,14 @@ class DiCo(Precise):
 
         ``offsets``, ``(*members, ..., k)`` for observations ``(*members, ..., n, o)``, compares agents ``i + offsets``
         (modulo n) at row i, instead of all. With k different numbers below n, drawn at random for each team, every pair
-        of agents is as likely at every row: SND stays unbiased, at k / n of the cost. For networks that treat
-        rows one by one.
+        of agents is as likely at every row: SND stays unbiased, though no longer exact, and each network sees k
+        rows of a team instead of n (see :func:`~dico.nets.at_offsets`).
         """
         if offsets is None:
             self._check_obs(obs)
             return self._soft_update(self._deviations_of_everyone(obs))
         self._check_obs(obs, per_agent=True)
-        if offsets.shape[:-1] != obs.shape[:-2] or offsets.is_floating_point():
-            form = ", ".join(map(str, (*obs.shape[:-2], "k")))
-            raise ValueError(f"offsets must be integers ({form}), got {tuple(offsets.shape)} {offsets.dtype}")
+        self._check_offsets(offsets, obs)
         return self._soft_update(self.kind.deviation(at_offsets(self.deviations, obs, offsets)))
 
     def forward_and_estimate(self, obs: Float[Tensor, "*batch n o"]) -> Estimated:
@@ -298,6 +297,15 @@ class DiCo(Precise):
             raise ValueError(f"obs must have shape ({form}), got {tuple(obs.shape)}")
         if hasattr(self.deviations, "inputs") and not obs.is_floating_point():
             raise ValueError(f"obs must be a floating-point tensor, got {obs.dtype}")
+
+    def _check_offsets(self, offsets: Tensor, obs: Tensor) -> None:
+        if self.metric is not METRICS["snd"]:
+            raise ValueError("offsets must be left out for this metric: only snd is a mean over pairs")
+        fits = isinstance(offsets, Tensor) and offsets.ndim and offsets.shape[:-1] == obs.shape[:-2]
+        if not fits or offsets.dtype not in INTEGERS or offsets.shape[-1] < 2:
+            form = ", ".join(map(str, (*obs.shape[:-2], "k")))
+            got = f"{tuple(offsets.shape)} {offsets.dtype}" if isinstance(offsets, Tensor) else repr(offsets)
+            raise ValueError(f"offsets must be integers ({form}), k at least 2, got {got}")
 
     def _warn_if_out_of_reach(self, low: Vector, high: Vector) -> None:
         if self.kind.width > 1 or self.metric is not METRICS["snd"] or self.n_agents == 1:

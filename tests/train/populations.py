@@ -12,7 +12,9 @@ TEAM = Team("agents", n_agents=3, obs_dim=4, low=(-1.0, -0.5), high=(1.0, 2.0))
 SMALL = {"frames": 120, "envs": 4, "frames_per_batch": 40, "hidden": (8,), "seeds": 1, "snd": ("0.3", "free")}
 SHORT = {"epochs": 2, "minibatch": 24, "updates": 4, "batch": 16, "replay": 100, "lr": 1e-2, "noise_frames": 100}
 
-__all__ = ["ALGORITHMS", "SHORT", "SMALL", "TEAM"]
+PAIRS = {"task_options": ("n_agents=4",), "estimate_agents": 2}
+
+__all__ = ["ALGORITHMS", "PAIRS", "SHORT", "SMALL", "TEAM"]
 
 
 def config(**options) -> Config:

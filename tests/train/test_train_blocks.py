@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from populations import config
+from populations import PAIRS, config
 
 import dico
 from dico.experiments import preset
@@ -42,6 +42,7 @@ def assert_same(rows, expected):
         {"algorithm": "ippo", **LEVELS},
         {"algorithm": "maddpg", "replay": 100},  # written over in the third batch
         {"algorithm": "isac"},
+        {"algorithm": "ippo", **PAIRS},
         {"task": "tag", "algorithm": "mappo", "freeze": ("agent=40",)},
     ],
     ids=lambda changes: f"{changes['algorithm']}-{len(changes.get('snd', 'a'))}",
@@ -137,6 +138,13 @@ def test_the_plan_counts_what_is_there():
     assert plan.networks == sum(value.nbytes for value in one.tensors().values())
     assert plan.replay == sum(value.nbytes for value in learner.kept.values())
     assert plan.batch == sum(x.nbytes for x in [*frames, *tensors_of(one.rollout.starts).values(), *gradients])
+
+
+@pytest.mark.parametrize(("compared", "share"), [(2, 0.5), (4, 0.7), (8, 1.0), (9, 1.0)])
+def test_the_plan_knows_that_fewer_agents_are_compared(compared, share):
+    whole, some = (Plan.of(preset("paper", task_options=("n_agents=8",), estimate_agents=k)) for k in (None, compared))
+    # for each agent: shared network, critic and 8 deviations; or its own deviation, and as many as are compared
+    assert some.working == pytest.approx(share * whole.working)
 
 
 @pytest.mark.parametrize("section", ["members", "agents"])

@@ -1,8 +1,10 @@
 """The diversity estimate on some of the frames of a minibatch, and from some of the agents."""
 
+from dataclasses import replace
+
 import pytest
 import torch
-from populations import ALGORITHMS, batch_of, config, learner, population
+from populations import ALGORITHMS, PAIRS, TEAM, batch_of, config, learner, population
 
 
 @pytest.mark.parametrize("frames", [1, 7, 1000])
@@ -47,13 +49,29 @@ def test_as_many_agents_as_there_are_is_all_of_them(algorithm):
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_the_estimate_of_a_pair_trains_as_that_of_all(algorithm):
-    options = {"algorithm": algorithm, "task_options": ("n_agents=4",), "lr": 1e-3}
-    whole, pair = population(**options), population(**options, estimate_agents=2)
-    for _ in range(3):
-        (row, _), (other, _) = pair.iterate(), whole.iterate()
-    assert row["snd"] != other["snd"]
-    assert row["snd"] == pytest.approx(other["snd"], rel=0.1)
+def test_every_update_compares_the_agents_it_has_drawn(algorithm, monkeypatch):
+    ours = population(algorithm=algorithm, **PAIRS)
+    policy, drawn, used = ours.learners[0].policy, [], []
+    draw, estimate = ours.learners[0].draw_offsets, policy.estimate
+    monkeypatch.setattr(ours.learners[0], "draw_offsets", lambda obs: drawn.append(draw(obs)) or drawn[-1])
+    monkeypatch.setattr(policy, "estimate", lambda obs, offsets: used.append(offsets) or estimate(obs, offsets))
+    (row, _) = ours.iterate()
+    assert len(used) == 4  # two passes over two minibatches, or four updates
+    assert all(mine is its for mine, its in zip(used, drawn, strict=True))
+    assert row["snd"] == pytest.approx(0.3, rel=0.5)
+
+
+def test_all_pairs_are_as_likely_in_every_frame_of_every_member():
+    one = learner("ippo", team=replace(TEAM, n_agents=5), estimate_agents=2)
+    offsets = one.draw_offsets(torch.zeros(2, 10_000, 5, 4))
+    for member in offsets:
+        counts = (5 * member[:, 0] + member[:, 1]).bincount(minlength=25).reshape(5, 5)
+        assert counts.diagonal().tolist() == 5 * [0]
+        assert counts[~torch.eye(5, dtype=torch.bool)].tolist() == pytest.approx(20 * [500], rel=0.2)  # 4.6 deviations
+        same_as_next = (member[1:] == member[:-1]).all(-1).double().mean()
+        assert same_as_next == pytest.approx(1 / 20, rel=0.3)
+    same_in_both = (offsets[0] == offsets[1]).all(-1).double().mean()
+    assert same_in_both == pytest.approx(1 / 20, rel=0.3)
 
 
 @pytest.mark.unchecked

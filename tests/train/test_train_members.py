@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from populations import ALGORITHMS, SHORT, SMALL, config, parameters, population, same
+from populations import ALGORITHMS, PAIRS, SHORT, SMALL, config, parameters, population, same
 
 from dico.experiments import preset
 from dico.tasks import TASKS
@@ -36,13 +36,14 @@ def check_same(rows, k, alone_rows, ours, alone):
 
 
 @algorithms
-def test_a_member_alone_is_the_same_as_among_others(algorithm):
-    ours = population(algorithm=algorithm, **GOALS)
+@pytest.mark.parametrize("options", [{}, PAIRS], ids=["all", "pairs"])
+def test_a_member_alone_is_the_same_as_among_others(algorithm, options):
+    ours = population(algorithm=algorithm, **GOALS, **options)
     before = parameters(ours.learners[0])
     rows = rows_of(ours)
     assert not same(before, parameters(ours.learners[0]))
     for k in (0, 3):
-        alone = population(algorithm=algorithm, members=[k], **GOALS)
+        alone = population(algorithm=algorithm, members=[k], **GOALS, **options)
         check_same(rows, k, rows_of(alone), ours, alone)
 
 

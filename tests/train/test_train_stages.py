@@ -16,8 +16,8 @@ STAGES = [("compiled", "cpu")] + [(name, "cuda") for name in ("compiled", "graph
 @pytest.mark.parametrize(("stage", "device"), STAGES, ids=lambda value: value)
 @pytest.mark.parametrize(
     ("algorithm", "options"),
-    [("ippo", {}), ("maddpg", {}), ("isac", {}), ("isac", {"task_options": ("n_agents=4",), "estimate_agents": 2})],
-    ids=["ippo", "maddpg", "isac", "pairs"],
+    [("ippo", {}), ("maddpg", {}), ("isac", {}), ("isac", {"task_options": ("n_agents=6",), "estimate_agents": 5})],
+    ids=["ippo", "maddpg", "isac", "some agents"],
 )
 def test_stages_agree(algorithm, options, stage, device):
     torch.compiler.reset()
@@ -40,17 +40,28 @@ def test_bf16_rounds_and_trains():
 
 
 def test_a_compiler_that_fails_is_explained(monkeypatch, tmp_path):
-    def broken(graph, inputs):
-        raise AssertionError("no such node")
+    def fails(error):
+        def backend(graph, inputs):
+            raise error
 
-    monkeypatch.setattr(Population, "iterate", lambda _: torch.compile(torch.sin, backend=broken)(torch.ones(2)))
+        monkeypatch.setattr(Population, "iterate", lambda _: torch.compile(torch.sin, backend=backend)(torch.ones(2)))
+
+    fails(AssertionError("no such node"))
     with pytest.raises(
         RunError, match=r"compiler of PyTorch .* failed \(.*no such node\): start a new run with --stage"
     ):
         dico.train(config(), tmp_path / "run")
-    monkeypatch.setattr(Population, "iterate", lambda _: torch.ones(2) @ torch.ones(3))
+    fails(torch.OutOfMemoryError("out of memory"))
+    with pytest.raises(RunError, match=r"ran out of memory with 2 members at once: .*--block 1"):
+        dico.train(config(), tmp_path / "large")
+
+
+@pytest.mark.parametrize("stage", ["eager", "compiled"])
+def test_an_error_of_our_own_is_not_blamed_on_the_compiler(monkeypatch, tmp_path, stage):
+    product = Stage(stage).function(lambda: torch.ones(2) @ torch.ones(3))
+    monkeypatch.setattr(Population, "iterate", lambda _: product())
     with pytest.raises(RuntimeError, match="inconsistent tensor size"):
-        dico.train(config(), tmp_path / "other")
+        dico.train(config(), tmp_path / "run")
 
 
 @pytest.mark.parametrize(

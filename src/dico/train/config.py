@@ -106,11 +106,11 @@ class Config:
     kind: str = "auto"
     """The policies' kind: deterministic, shared_std, agent_std, agent_std_paper; auto is what the algorithm needs."""
     tau: float = 0.01
-    """Soft update of the diversity estimate in [0, 1]; 1 makes thm:scaling exact on each batch."""
+    """Soft update of the diversity estimate in [0, 1]; 1 makes thm:scaling exact on a minibatch compared in full."""
     estimate_frames: int | None = None
     """Frames of a minibatch that the estimate is made on, all by default; fewer make large teams cheaper."""
     estimate_agents: int | None = None
-    """Agents compared at each of those frames, drawn at random, all by default; with 2, one pair stands for all."""
+    """Agents compared at each observation of those frames, drawn at random, all by default; 2 is one pair."""
     gradient: Literal["soft", "detached", "straight_through"] = "soft"
     """How the gradient flows through the diversity estimate."""
     initial: Literal["batch", "desired"] = "batch"

@@ -68,9 +68,12 @@ def working_compiler() -> Iterator[None]:
     try:
         yield
     except RuntimeError as error:
-        if not type(error).__module__.startswith(("torch._dynamo", "torch._inductor")):
+        inner = getattr(error, "inner_exception", None)  # of what PyTorch raises where its compiler fails
+        if inner is None:
             raise
-        reason = " ".join(str(error).partition("\n\n")[0].split())
+        if isinstance(inner, torch.OutOfMemoryError):
+            raise inner from error
+        reason = f"{type(inner).__name__}: {inner}".strip().partition("\n")[0]
         raise RunError(
             f"the compiler of PyTorch {torch.__version__} failed ({reason}): start a new run with --stage eager, or "
             "with another release of PyTorch"
