@@ -9,7 +9,7 @@ sections (all, if none is named):
   agents      how cost grows with the team
   learning    navigation, quick preset: the same seeds on the CPU and at every stage on the device
   blocks      a population that does not fit into the memory it is allowed
-  original    BenchMARL with model=dico and the original's separate action loss, one run (needs dico-marl[benchmarl])
+  benchmarl   BenchMARL with model=dico and the original's separate action loss, one run (needs dico-marl[benchmarl])
 """
 
 import argparse
@@ -134,7 +134,7 @@ def blocks(allowed_gb: float = 6.0) -> list[dict[str, Any]]:
     return rows
 
 
-def original() -> list[dict[str, Any]]:
+def benchmarl() -> list[dict[str, Any]]:
     """Seconds for one iteration of one run, the second; the first warms up."""
     from in_benchmarl import iteration_seconds
 
@@ -171,7 +171,7 @@ SECTIONS: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "agents": cases(AGENTS + SAMPLED, 1),
     "blocks": blocks,
     "learning": learning,
-    "original": original,
+    "benchmarl": benchmarl,
 }
 
 

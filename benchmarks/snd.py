@@ -1,4 +1,4 @@
-"""SND against the obvious loop over agent pairs, and against the number of agents with sampled pairs.
+"""SND against the obvious loop over agent pairs, with sampled pairs and agents, and compiled.
 
 python benchmarks/snd.py           prints the tables of docs/performance.md
 """
@@ -17,6 +17,7 @@ from torch import Tensor
 from torch.profiler import ProfilerActivity, profile
 
 import dico
+from dico import _pairs
 
 
 def pair_by_pair(params: Tensor) -> Tensor:
@@ -96,6 +97,40 @@ def sampled_pairs(agents: list[int], observations: int, budget: float) -> None:
         print(f"| {n} | {every:.3g} ms | {sampled:.3g} ms | {1e3 * sampled / n:.0f} us | {error:.1%} |", flush=True)
 
 
+def from_some_agents(teams: list[int], draws: int = 200) -> None:
+    """Standard deviation of ``estimate(obs, offsets)`` over draws of two agents, of teams in which no two are alike."""
+    frames = (16, 128, 1024)
+    print("| agents | " + " | ".join(f"{count} frames" for count in frames) + " |\n|" + "---|" * (len(frames) + 1))
+    for n in teams:
+        policy = dico.DiCo.mlp(n, 4, 2, "free", hidden=(32, 32), tau=1.0).requires_grad_(requires_grad=False)
+        for parameter in policy.deviations.mlp[-1].parameters():  # pyright: ignore
+            parameter *= torch.linspace(0.5, 2, n)[:, None, None]
+        cells = []
+        for count in frames:
+            obs = torch.randn(count, n, 4)
+            drawn = [torch.rand(count, n).argsort(-1)[:, :2] for _ in range(draws)]
+            spread = torch.stack([policy.estimate(obs, offsets) for offsets in drawn]).std() / policy.estimate(obs)
+            cells.append(f"{spread:.1%}")
+        print(f"| {n} | " + " | ".join(cells) + " |", flush=True)
+
+
+def compiled(agents: int, observations: int, budget: float) -> None:
+    """First call, which compiles, and later ones: forward and backward."""
+    print("| agents | handed over | first call | each |\n|---|---|---|---|")
+    params = torch.randn(observations, agents, 2, requires_grad=True)
+    few = _pairs.FEW_AGENTS
+    for name, limit in (("shift by shift", agents), ("all pairs at once", few)):
+        torch.compiler.reset()
+        _pairs.FEW_AGENTS = limit
+        metric = torch.compile(dico.snd, dynamic=False)
+        start = time.perf_counter()
+        forward_backward(metric, params)
+        first = time.perf_counter() - start
+        each = milliseconds(partial(forward_backward, metric, params), budget)
+        print(f"| {agents} | {name} | {first:.0f} s | {each:.3g} ms |", flush=True)
+    _pairs.FEW_AGENTS = few
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--observations", type=int, default=8192)
@@ -110,6 +145,10 @@ def main() -> None:
     against_the_loop(options.agents, options.observations, options.seconds)
     print()
     sampled_pairs(options.many, options.observations, options.seconds)
+    print()
+    from_some_agents([4, 8, 32])
+    print()
+    compiled(8, options.observations, options.seconds)
 
 
 if __name__ == "__main__":
