@@ -75,21 +75,38 @@ def test_a_checkpoint_of_blocks_goes_on_with_other_blocks(algorithm, tmp_path):
     assert_same(second.iterate(), first.iterate())
 
 
-def test_training_in_blocks_says_so(tmp_path):
-    class Listener:
-        def __init__(self):
-            self.heard = []
+class Listener:
+    def __init__(self):
+        self.heard = []
 
-        def begin(self, population, folder): ...
-        def iteration(self, rows, seconds): ...
-        def end(self): ...
-        def say(self, message):
-            self.heard.append(message)
+    def begin(self, population, folder): ...
+    def iteration(self, rows, seconds): ...
+    def end(self): ...
+    def say(self, message):
+        self.heard.append(message)
 
-    listener = Listener()
-    run = dico.train(config(**FIVE), tmp_path / "run", block=2, observers=[listener])
+
+def room_for(settings, members):
+    """Bytes that must be free for so many members and no more."""
+    return int((ALONGSIDE + (members + 0.5) * Plan.of(settings).member) / FILLED)
+
+
+@pytest.mark.parametrize("by_hand", [True, False], ids=["by hand", "by memory"])
+def test_training_in_blocks_says_so(tmp_path, monkeypatch, by_hand):
+    listener, settings = Listener(), config(**FIVE)
+    if not by_hand:
+        monkeypatch.setattr("dico.train.blocks.free_bytes", lambda _: room_for(settings, 2))
+    run = dico.train(settings, tmp_path / "run", block=2 if by_hand else None, observers=[listener])
     assert "5 members take turns on cpu, 2 at a time; those that wait are in the host's memory" in listener.heard
     assert run.policies().members == (5,)
+    assert run.session["block"] == 2
+
+
+@pytest.mark.parametrize(("fit", "block"), [(1, 1), (2, 2), (3, 3), (4, 3), (5, None)])
+def test_as_many_members_as_fit_train_at_once(monkeypatch, fit, block):
+    settings = config(**FIVE)
+    monkeypatch.setattr("dico.train.blocks.free_bytes", lambda _: room_for(settings, fit))
+    assert getattr(make_population(settings, EAGER), "block", None) == block
 
 
 def test_running_out_of_memory_says_what_to_do(tmp_path, monkeypatch):
@@ -169,14 +186,19 @@ def test_free_memory_is_what_the_process_is_allowed_and_has_not_taken(monkeypatc
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
-@pytest.mark.parametrize("block", [None, 1])
-def test_members_on_a_cuda_device_train_together_or_in_turns(block):
-    whole = Population(config(), Stage("eager", "cuda", "float32"))
-    planned = make_population(config(), Stage("eager", "cuda", "float32"), block)
-    assert isinstance(planned, Blocks) == (block is not None)
-    for row, other in zip(planned.iterate(), whole.iterate(), strict=True):
-        assert row["snd"] == pytest.approx(other["snd"], rel=1e-4)
-        assert row["reward"] == pytest.approx(other["reward"], rel=1e-4, abs=1e-6)
+@pytest.mark.parametrize(("fit", "block"), [(5, None), (2, 2)])
+def test_members_on_a_cuda_device_train_together_or_in_turns(fit, block):
+    settings, stage = config(**FIVE), Stage("eager", "cuda", "float32")
+    whole = Population(settings, stage)
+    total = torch.cuda.get_device_properties(0).total_memory
+    allowed = room_for(settings, fit) + torch.cuda.memory_reserved()
+    torch.cuda.set_per_process_memory_fraction(allowed / total)
+    try:
+        planned = make_population(settings, stage)
+    finally:
+        torch.cuda.set_per_process_memory_fraction(1.0)
+    assert getattr(planned, "block", None) == block
+    assert_same(planned.iterate(), whole.iterate())
 
 
 def test_members_fit_into_what_is_free_less_what_cuda_takes():
