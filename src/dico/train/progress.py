@@ -136,5 +136,6 @@ def _total(population: Population) -> int:
 
 def _title(population: Population, folder: Path) -> str:
     config = population.config
-    members, stage = len(population.members), population.stage
-    return f"{config.task}, {config.algorithm}: {members} members on {stage.device} ({stage.name}), into {folder}"
+    count, stage = len(population.members), population.stage
+    members = "1 member" if count == 1 else f"{count} members"
+    return f"{config.task}, {config.algorithm}: {members} on {stage.device} ({stage.name}), into {folder}"
