@@ -11,10 +11,10 @@ CHUNKS = 3
 """Observations are worked on in so many parts, which bounds the memory for intermediate results."""
 CACHE = 2**17
 """On a CPU, no more numbers than this at a time: they stay in its cache."""
-FEW_AGENTS = 4
-"""A compiler is handed the cyclic shifts of so few agents one by one; those of more would take it minutes."""
 FEWEST = 2**14
 """No fewer numbers than this at a time: they would not be worth the calls."""
+FEW_AGENTS = 4
+"""A compiler is handed the cyclic shifts of so few agents one by one; those of more would take it minutes."""
 
 
 def agents_first(params: Float[Tensor, "*batch n d"]) -> Float[Tensor, "d n *batch"]:

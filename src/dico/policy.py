@@ -202,6 +202,11 @@ class DiCo(Precise):
         (modulo n) at row i, instead of all. With k different numbers below n, drawn at random for each team, every pair
         of agents is as likely at every row: SND stays unbiased, though no longer exact, and each network sees k
         rows of a team instead of n (see :func:`~dico.nets.at_offsets`).
+
+        >>> policy, obs = DiCo.mlp(n_agents=20, obs_dim=4, act_dim=2, constraint=0.5), torch.randn(100, 20, 4)
+        >>> offsets = torch.rand(100, 20).argsort(-1)[:, :2]  # a random pair of agents at each observation
+        >>> bool((policy.estimate(obs, offsets) / policy.estimate(obs) - 1).abs() < 0.1)
+        True
         """
         if offsets is None:
             self._check_obs(obs)
