@@ -17,7 +17,7 @@ import json
 import platform
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -148,21 +148,18 @@ def benchmarl() -> list[dict[str, Any]]:
     return rows
 
 
-def cases(of: list[Case], iterations: int) -> Callable[[], list[dict[str, Any]]]:
-    def run() -> list[dict[str, Any]]:
-        rows = []
+def cases(of: list[Case], iterations: int) -> Callable[[], Iterator[dict[str, Any]]]:
+    def run() -> Iterator[dict[str, Any]]:
         for case in of:
             try:
-                rows.append(measured(case, iterations))
-                print(rows[-1], flush=True)
+                yield measured(case, iterations)
             except torch.OutOfMemoryError as error:
                 print(case, error, flush=True)
-        return rows
 
     return run
 
 
-SECTIONS: dict[str, Callable[[], list[dict[str, Any]]]] = {
+SECTIONS: dict[str, Callable[[], Iterable[dict[str, Any]]]] = {
     "waiting": waiting,
     "prepare": prepare,
     "iterations": cases(ITERATIONS, 2),
@@ -176,6 +173,8 @@ SECTIONS: dict[str, Callable[[], list[dict[str, Any]]]] = {
 
 
 def table(rows: list[dict[str, Any]]) -> None:
+    if not rows:
+        return
     print("\n| " + " | ".join(rows[0]) + " |\n|" + "---|" * len(rows[0]))
     for row in rows:
         print("| " + " | ".join(f"{v:.4g}" if isinstance(v, float) else str(v) for v in row.values()) + " |")
@@ -185,7 +184,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sections", nargs="*", metavar="SECTION", help="what to measure; everything if none is named")
     parser.add_argument(
-        "--json", type=Path, help="where to write the results, after each section; earlier ones are kept"
+        "--json", type=Path, help="where to write the results, row by row; those of other sections are kept"
     )
     parser.add_argument("--start", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -208,10 +207,13 @@ def main() -> None:
     results["about"] = about
     print(about, flush=True)
     for name in options.sections or SECTIONS:
-        results[name] = SECTIONS[name]()
+        results[name] = []
+        for row in SECTIONS[name]():
+            results[name].append(row)
+            print(row, flush=True)
+            if options.json:
+                options.json.write_text(json.dumps(results, indent=1))
         table(results[name])
-        if options.json:
-            options.json.write_text(json.dumps(results, indent=1))
 
 
 if __name__ == "__main__":
