@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 
 CHUNKS = 3
@@ -43,6 +43,17 @@ def mean_distances(params: Float[Tensor, "*batch obs n d"]) -> Float[Tensor, "*b
         i = torch.arange(near.shape[1], device=params.device)
         upper[..., i, (i + shift) % n] = length(near - far, dim=0).mean(-1).movedim(0, -1)
     return upper + upper.mT
+
+
+def upper(matrix: Shaped[Tensor, "*batch n n"]) -> Shaped[Tensor, "*batch pairs"]:
+    """Its entries of every agent pair i < j, in the order of ``torch.triu_indices(n, n, 1)``.
+
+    >>> upper(torch.arange(9).reshape(3, 3))
+    tensor([1, 2, 5])
+    """
+    n = matrix.shape[-1]
+    i, j = torch.triu_indices(n, n, 1, device=matrix.device)
+    return matrix[..., i, j]
 
 
 def pair_distances(
@@ -143,7 +154,7 @@ class FusedPairDistanceSum(torch.autograd.Function):
 
     @staticmethod
     def forward(params: Tensor) -> Tensor:
-        square = _summed([difference.square() for difference in _differences(params)])
+        square = _squares(_differences(params))
         agent = torch.arange(params.shape[-2], device=params.device)
         counted = (agent[:, None] < agent) & (square != 0)
         return torch.where(counted, torch.where(counted, square, 1).sqrt(), 0).sum((-1, -2))
@@ -155,7 +166,7 @@ class FusedPairDistanceSum(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Tensor) -> Tensor:
         differences = _differences(*ctx.saved_tensors)
-        square = _summed([difference.square() for difference in differences])
+        square = _squares(differences)
         inverse = torch.where(square > 0, square, 1).rsqrt()
         pull = torch.stack([(difference * inverse).sum(-1) for difference in differences], -1)
         return grad_outputs[0][..., None, None] * pull
@@ -166,8 +177,10 @@ def _differences(params: Float[Tensor, "*batch n d"]) -> list[Float[Tensor, "*ba
     return [x.unsqueeze(-1) - x.unsqueeze(-2) for x in params.unbind(-1)]
 
 
-def _summed(terms: Sequence[Tensor]) -> Tensor:
-    return sum(terms[1:], terms[0])
+def _squares(differences: Sequence[Tensor]) -> Tensor:
+    """Squared distances."""
+    first, *others = (difference.square() for difference in differences)
+    return sum(others, first)
 
 
 def _wrapped(params: Tensor) -> Tensor:

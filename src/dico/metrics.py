@@ -14,7 +14,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from dico._checks import check_choice, check_positive
-from dico._pairs import mean_distances, pair_distance_sum, pair_distances
+from dico._pairs import mean_distances, pair_distance_sum, pair_distances, upper
 
 MAX_CLIQUE_AGENTS = 14
 """Overlapping clusters are found among all 2^n subsets of agents; beyond this many agents that is too many."""
@@ -108,11 +108,9 @@ def min_distance(params: Float[Tensor, "*batch obs n d"]) -> Float[Tensor, "*bat
     tensor(1.)
     """
     distances = behavioural_distances(params)
-    n = params.shape[-2]
-    if n == 1:
+    if params.shape[-2] == 1:
         return distances[..., 0, 0]
-    i, j = torch.triu_indices(n, n, 1, device=params.device)
-    return distances[..., i, j].amin(-1)
+    return upper(distances).amin(-1)
 
 
 def det_root(params: Float[Tensor, "*batch obs n d"]) -> Float[Tensor, "*batch"]:
@@ -222,8 +220,7 @@ def _clique_entropy(distances: Float[Tensor, "*batch n n"]) -> Float[Tensor, "*b
     reach = torch.where(inside[:, None, :], distances[..., None, :, :], zero).amax(-1)  # farthest member, per agent
     diameter = torch.where(inside, reach, zero).amax(-1)
     grown = torch.where(inside, infinity, reach).amin(-1).maximum(diameter)  # diameter with one more agent
-    i, j = torch.triu_indices(n, n, 1, device=distances.device)
-    level = torch.nn.functional.pad(distances[..., i, j].sort(-1).values, (1, 0))
+    level = torch.nn.functional.pad(upper(distances).sort(-1).values, (1, 0))
     threshold = level[..., :-1, None]  # the clusters stay the same from one level to the next
     clique = (diameter[..., None, :] <= threshold) & (threshold < grown[..., None, :])
     size = clique * inside.sum(-1).to(distances.dtype)

@@ -7,6 +7,7 @@ from jaxtyping import Float
 from tensordict import TensorDictBase
 from torch import Tensor
 
+from dico._pairs import upper
 from dico._spaced import MAX_DISTANCES, stride
 from dico.adapters.benchmarl.model import Dico
 from dico.losses import action_space_loss
@@ -47,6 +48,5 @@ def state(model: Dico, obs: Float[Tensor, "frames n o"], everyone: Float[Tensor,
         "overflow": action_space_loss(model.means(obs), *model.box).mean().item(),
     }
     if 2 <= n <= MAX_DISTANCES:
-        i, j = torch.triu_indices(n, n, 1, device=obs.device)
-        values["distances"] = behavioural_distances(everyone)[i, j].tolist()
+        values["distances"] = upper(behavioural_distances(everyone)).tolist()
     return values
