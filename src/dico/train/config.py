@@ -184,6 +184,14 @@ class Config:
         frames = pairs("freeze", self.freeze).get(group, math.inf)
         return frames * self.frames if isinstance(frames, float) and frames <= 1 else frames
 
+    def estimated(self, frames: int) -> int:
+        """How many frames of a minibatch the estimate is made on."""
+        return min(frames, self.estimate_frames or frames)
+
+    def compared(self, n_agents: int) -> int:
+        """How many agents of a team are compared at each of those frames."""
+        return min(n_agents, self.estimate_agents or n_agents)
+
     def _check_sizes(self) -> None:
         batch = f"frames_per_batch={self.frames_per_batch}"
         if self.frames < self.frames_per_batch:

@@ -29,11 +29,8 @@ class DDPG(OffPolicyLearner):
 
     def update(self, obs: Tensor, next_obs: Tensor, action: Tensor, reward: Tensor, done: Tensor) -> None:
         """One step of critic and actor, then of the delayed critic."""
-        loss, snd_hat = self._loss(obs, next_obs, action, reward, done, self.draw_offsets(obs))
-        self.descend(loss, self.actor_adam, self.critic_adam)
+        self.improve((self.actor_adam, self.critic_adam), obs, next_obs, action, reward, done)
         follow_(self.delayed, self.critic, self.config.polyak)
-        self.policy.commit_(snd_hat)
-        self.step_action_loss(obs)
 
     def loss(
         self,
@@ -42,7 +39,7 @@ class DDPG(OffPolicyLearner):
         action: Tensor,
         reward: Tensor,
         done: Tensor,
-        offsets: Tensor | None = None,
+        offsets: Tensor | None,
     ) -> tuple[Float[Tensor, " members"], Float[Tensor, " members"]]:
         """The actor's and the critic's losses together, each with a gradient for its own parameters alone."""
         params, snd_hat = self.act_and_estimate(obs, offsets)

@@ -9,6 +9,7 @@ from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor, nn
 from torch.func import functional_call
 
+from dico._pairs import upper
 from dico._spaced import MAX_DISTANCES, stride
 from dico.constraints import Constraint
 from dico.losses import action_space_loss
@@ -62,7 +63,10 @@ class Learner(ABC):
     """One group's policies, critics and optimisers, for all members."""
 
     loss: Callable[..., tuple[Tensor, Tensor]]
-    """Each member's loss on a minibatch, and its diversity estimate; every algorithm has its own."""
+    """Each member's loss on a minibatch, and its diversity estimate; every algorithm has its own.
+
+    Its arguments are the observations, what else the algorithm needs, and :meth:`draw_offsets`.
+    """
 
     def __init__(
         self, config: Config, team: Team, constraint: Constraint, seeds: Sequence[int], stream: int, stage: Stage
@@ -121,19 +125,31 @@ class Learner(ABC):
 
     def draw_offsets(self, obs: Float[Tensor, "members rows n o"]) -> Int[Tensor, "members frames k"] | None:
         """Which agents :meth:`act_and_estimate` compares at each frame, as :meth:`DiCo.estimate` takes them."""
-        n, compared = self.team.n_agents, self.config.estimate_agents
-        if compared is None or compared >= n:
+        n = self.team.n_agents
+        compared = self.config.compared(n)
+        if compared == n:
             return None
-        frames = min(obs.shape[1], self.config.estimate_frames or obs.shape[1])
-        return self.rng.permutation(n, frames)[..., :compared]
+        return self.rng.permutation(n, self.config.estimated(obs.shape[1]))[..., :compared]
 
     def act_and_estimate(self, obs: Float[Tensor, "members rows n o"], offsets: Tensor | None = None) -> Estimated:
         """A training pass; the estimate is made on all frames, or on the first of them, which are in random order."""
-        frames = self.config.estimate_frames
-        if offsets is None and (frames is None or frames >= obs.shape[1]):
+        frames = self.config.estimated(obs.shape[1])
+        if offsets is None and frames == obs.shape[1]:
             return self.policy.forward_and_estimate(obs)
         snd_hat = self.policy.estimate(obs[:, :frames], offsets)
         return Estimated(self.policy(obs, snd_hat), snd_hat)
+
+    def improve(
+        self, optimisers: Sequence[PopulationAdam], obs: Float[Tensor, "members rows n o"], *rest: Tensor
+    ) -> None:
+        """One step of each optimiser on the loss, then the new estimate, then the action-space loss where it is apart.
+
+        What is random in the loss comes from outside: drawn in there, a compiled backward pass might draw it again.
+        """
+        loss, snd_hat = self._loss(obs, *rest, self.draw_offsets(obs))
+        self.descend(loss, *optimisers)
+        self.policy.commit_(snd_hat)
+        self.step_action_loss(obs)
 
     def mean(self, params: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch n a"]:
         """The means among a policy's outputs."""
@@ -197,8 +213,7 @@ class Learner(ABC):
         n = self.team.n_agents
         if not 2 <= n <= MAX_DISTANCES:
             return {}
-        i, j = torch.triu_indices(n, n, 1, device=everyone.device)
-        return {"distances": behavioural_distances(everyone)[:, i, j]}
+        return {"distances": upper(behavioural_distances(everyone))}
 
     def _critic(self, inputs: int, members: Sequence[int]) -> nn.Module:
         make = CentralCritic if self.config.central else LocalCritic

@@ -91,8 +91,7 @@ def _working(learner: Learner) -> int:
     """Hidden units of all rows at once, times the numbers held for each."""
     config, n = learner.config, learner.team.n_agents
     frames = min(config.minibatch, config.frames_per_batch) if config.on_policy else config.batch
-    estimated = min(frames, config.estimate_frames or frames)
-    compared = min(n, config.estimate_agents or n)
+    estimated, compared = config.estimated(frames), config.compared(n)
     own = n if estimated < frames or compared < n else 0  # otherwise among those of the estimate
     critics = 1 if config.on_policy else 3  # the target's and the actor's view of it too
     updating = COPIES * (frames * (n + own + critics * n) + estimated * n * compared)

@@ -92,10 +92,7 @@ class PPO(Learner):
         value_target: Float[Tensor, "members rows n"],
     ) -> None:
         """One step on a minibatch."""
-        loss, snd_hat = self._loss(obs, raw, log_prob, advantage, value_target, self.draw_offsets(obs))
-        self.descend(loss, self.actor_adam, self.critic_adam)
-        self.policy.commit_(snd_hat)
-        self.step_action_loss(obs)
+        self.improve((self.actor_adam, self.critic_adam), obs, raw, log_prob, advantage, value_target)
 
     def loss(
         self,
@@ -104,7 +101,7 @@ class PPO(Learner):
         log_prob: Tensor,
         advantage: Tensor,
         value_target: Tensor,
-        offsets: Tensor | None = None,
+        offsets: Tensor | None,
     ) -> tuple[Float[Tensor, " members"], Float[Tensor, " members"]]:
         """The actor's and the critic's losses together, which share no parameter; and the diversity estimate."""
         params, snd_hat = self.act_and_estimate(obs, offsets)

@@ -43,11 +43,9 @@ class SAC(OffPolicyLearner):
     def update(self, obs: Tensor, next_obs: Tensor, action: Tensor, reward: Tensor, done: Tensor) -> None:
         """One step of actor, critics and entropy weight, then of the delayed critics."""
         noise, next_noise = (self.rng.normal(*action.shape[1:]) for _ in range(2))
-        loss, snd_hat = self._loss(obs, next_obs, action, reward, done, noise, next_noise, self.draw_offsets(obs))
-        self.descend(loss, self.actor_adam, self.critic_adam, self.alpha_adam)
+        optimisers = (self.actor_adam, self.critic_adam, self.alpha_adam)
+        self.improve(optimisers, obs, next_obs, action, reward, done, noise, next_noise)
         follow_(self.delayed, self.critic, self.config.polyak)
-        self.policy.commit_(snd_hat)
-        self.step_action_loss(obs)
 
     def loss(
         self,
@@ -58,12 +56,9 @@ class SAC(OffPolicyLearner):
         done: Tensor,
         noise: Tensor,
         next_noise: Tensor,
-        offsets: Tensor | None = None,
+        offsets: Tensor | None,
     ) -> tuple[Float[Tensor, " members"], Float[Tensor, " members"]]:
-        """The losses of actor, critics and entropy weight together, each with a gradient for its own alone.
-
-        What is random comes from outside: drawn in here, a compiled backward pass might draw it again.
-        """
+        """The losses of actor, critics and entropy weight together, each with a gradient for its own alone."""
         params, snd_hat = self.act_and_estimate(obs, offsets)
         new_action, log_prob = self.reparametrise(params, noise)
         actor_loss = self.merged(self.actor_loss(obs, new_action, log_prob), params)
