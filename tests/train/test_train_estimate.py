@@ -17,8 +17,9 @@ def test_the_estimate_is_made_on_the_first_frames(frames):
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_all_frames_or_as_many_are_the_same(algorithm):
-    whole, counted = population(algorithm=algorithm), population(algorithm=algorithm, estimate_frames=24)
+@pytest.mark.parametrize("as_many", [{"estimate_frames": 24}, {"estimate_agents": 2}], ids=["frames", "agents"])
+def test_all_or_as_many_as_there_are_is_the_same(algorithm, as_many):
+    whole, counted = population(algorithm=algorithm), population(algorithm=algorithm, **as_many)
     for row, other in zip(whole.iterate(), counted.iterate(), strict=True):
         assert row | {"seconds": 0} == other | {"seconds": 0}
 
@@ -39,13 +40,6 @@ def test_some_agents_are_compared_at_each_frame(frames):
     params, snd_hat = one.act_and_estimate(obs, offsets)
     torch.testing.assert_close(snd_hat, one.policy.estimate(obs[:, :frames], offsets))
     torch.testing.assert_close(params, one.policy(obs, snd_hat))
-
-
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_as_many_agents_as_there_are_is_all_of_them(algorithm):
-    whole, counted = population(algorithm=algorithm), population(algorithm=algorithm, estimate_agents=2)
-    for row, other in zip(whole.iterate(), counted.iterate(), strict=True):
-        assert row | {"seconds": 0} == other | {"seconds": 0}
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)

@@ -11,7 +11,7 @@ import torch
 from browsers import CHROMIUM, DESKTOP, NONE_HERE, PHONE, fixtures
 from folders import write_run
 from PIL import Image
-from report_runs import payload_of, small_run, without_checkpoints
+from report_runs import report_fixtures, small_run, without_checkpoints
 
 from dico.constraints import equal
 from dico.episodes import into_box
@@ -27,16 +27,7 @@ from dico.viz.report import write_report
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=NONE_HERE)
 browser, opened = fixtures()
-
-
-@pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    return small_run(tmp_path_factory.mktemp("truth") / "run")
-
-
-@pytest.fixture(scope="module")
-def found(run):
-    return payload_of(write_report(run))
+run, found = report_fixtures("truth")
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 from folders import write_run
-from report_runs import payload_of, small_run, without_checkpoints
+from report_runs import payload_of, report_fixtures, small_run, without_checkpoints
 
 from dico import analysis
 from dico.cli import _parse
@@ -25,15 +25,7 @@ from dico.viz.page.networks import BITS, TOLERANCE, Layer, encode_policy
 from dico.viz.page.numbers import POINTS
 from dico.viz.report import write_report
 
-
-@pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    return small_run(tmp_path_factory.mktemp("report") / "run")
-
-
-@pytest.fixture(scope="module")
-def found(run):
-    return payload_of(write_report(run))
+run, found = report_fixtures("report")
 
 
 def ends(band):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 from folders import write_run
-from report_runs import payload_of, small_run, without_checkpoints
+from report_runs import payload_of, report_fixtures, small_run, without_checkpoints
 
 from dico.runs import RunError, load
 from dico.snapshot import snapshot
@@ -17,10 +17,7 @@ from dico.viz.page.numbers import numbers
 from dico.viz.report import payload, write_report
 from dico.viz.reproduce import about, command
 
-
-@pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    return small_run(tmp_path_factory.mktemp("report") / "run")
+run, _ = report_fixtures("report")
 
 
 def floats(text):
