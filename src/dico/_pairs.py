@@ -13,8 +13,6 @@ CACHE = 2**17
 """On a CPU, no more numbers than this at a time: they stay in its cache."""
 FEWEST = 2**14
 """No fewer numbers than this at a time: they would not be worth the calls."""
-FEW_AGENTS = 4
-"""A compiler is handed the cyclic shifts of so few agents one by one; those of more would take it minutes."""
 
 
 def agents_first(params: Float[Tensor, "*batch n d"]) -> Float[Tensor, "d n *batch"]:
@@ -71,7 +69,7 @@ def pair_distances(
 def pair_distance_sum(params: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch"]:
     """Sum of Euclidean distances over agent pairs, in memory linear in agents, forward and backward.
 
-    Compiled with more than a few agents it is a :class:`FusedPairDistanceSum`.
+    Compiled it is a :class:`FusedPairDistanceSum`, which a compiler takes seconds for, and makes faster.
 
     >>> pair_distance_sum(torch.tensor([[0.0], [1.0], [3.0]]))
     tensor(6.)
@@ -79,7 +77,7 @@ def pair_distance_sum(params: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*ba
     *batch, n, d = params.shape
     if n == 2:
         return length(params[..., 0, :] - params[..., 1, :], dim=-1)
-    if n > FEW_AGENTS and torch.compiler.is_compiling():
+    if torch.compiler.is_compiling():
         return cast(Tensor, FusedPairDistanceSum.apply(params))
     rows = params.reshape(-1, n, d)
     most = CACHE if params.device.type == "cpu" else rows.numel()
