@@ -1,18 +1,19 @@
-"""The trainer on a CUDA device, in one command: python benchmarks/gpu.py [SECTION ...] [--json FILE]
+"""The trainer on a CUDA device, in one command: python benchmarks/gpu.py [SECTION ...] [--prepare] [--json FILE]
 
 sections (all, if none is named):
   waiting     fails if anything inside collecting or learning waits for the device
-  prepare     compile what the others need, several at a time, into the compiler's cache
   iterations  seconds for an iteration at the paper's settings, the device's limits, and where the time goes
   steps       environment steps at 16,800 worlds
-  members     how cost grows with the population
   agents      how cost grows with the team
+  sampled     the same, with two agents compared at each observation, and with 128 frames of a minibatch
+  members     how cost grows with the population
   learning    navigation, quick preset: the same seeds on the CPU and at every stage on the device
   blocks      a population that does not fit into the memory it is allowed
   benchmarl   BenchMARL with model=dico and the original's separate action loss, one run (needs dico-marl[benchmarl])
 """
 
 import argparse
+import gc
 import json
 import platform
 import subprocess
@@ -24,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from gpu_cases import Case, clocked, device_rates, fresh_device, measured, started
+from gpu_cases import Case, clocked, device_rates, measured
 
 from dico.experiments import preset
 from dico.random import Random
@@ -47,15 +48,18 @@ ITERATIONS = [
 ]
 FEWER_PASSES = {"epochs": 2}
 """Growth is told by single updates; a whole iteration of the largest would take minutes."""
-MEMBERS = [Case("navigation", members, settings=FEWER_PASSES) for members in (1, 4, 16, 64, 128)]
 AGENTS = [Case("navigation", 1, agents=n, settings=FEWER_PASSES) for n in (2, 4, 8, 16, 32)]
-SAMPLED = [
-    replace(case, settings=FEWER_PASSES | sampling)
-    for sampling in ({"estimate_agents": 2}, {"estimate_frames": 128})
-    for case in AGENTS[2:]
-]
-CASES = ITERATIONS + MEMBERS + AGENTS[1:] + SAMPLED
-AT_ONCE = 6
+CASES = {
+    "iterations": ITERATIONS,
+    "agents": AGENTS,
+    "sampled": [
+        replace(case, settings=FEWER_PASSES | sampling)
+        for sampling in ({"estimate_agents": 2}, {"estimate_frames": 128})
+        for case in AGENTS[2:]
+    ],
+    "members": [Case("navigation", members, settings=FEWER_PASSES) for members in (1, 4, 16, 64, 128)],
+}
+AT_ONCE = 11
 """Processes that compile at the same time."""
 
 
@@ -74,16 +78,21 @@ def waiting() -> list[dict[str, Any]]:
     return rows
 
 
-def prepare() -> list[dict[str, Any]]:
-    """Start every case once in a process of its own."""
+def alone(section: str, index: int) -> dict[str, Any]:
+    """A case in a process of its own, which no other case has left memory or compiled functions to."""
+    command = [sys.executable, __file__, "--case", section, str(index)]
+    answer = subprocess.run(command, capture_output=True, text=True, check=False)
+    if answer.returncode:
+        return {"case": str(CASES[section][index]), "error": answer.stderr[-300:]}
+    return json.loads(answer.stdout.splitlines()[-1])
 
-    def start(index: int) -> dict[str, Any]:
-        command = [sys.executable, __file__, "--start", str(index)]
-        answer = subprocess.run(command, capture_output=True, text=True, check=False)
-        return {"case": str(CASES[index]), "error": answer.stderr[-300:] if answer.returncode else ""}
 
+def prepare(sections: list[str]) -> None:
+    """Every case once, several at a time: what is measured so is of no use, but the compiler's cache is filled."""
+    cases = [(section, index) for section in sections for index in range(len(CASES[section]))]
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        return list(pool.map(start, range(len(CASES))))
+        for row in pool.map(lambda case: alone(*case), cases):
+            print(row.get("error", "."), end="", flush=True)
 
 
 def steps(worlds: int = 16_800, repeats: int = 200) -> list[dict[str, Any]]:
@@ -116,13 +125,16 @@ def learning(frames: int = 120_000) -> list[dict[str, Any]]:
 
 
 def blocks(allowed_gb: float = 6.0) -> list[dict[str, Any]]:
-    """28 members of navigation in the memory that holds them all, and in less."""
+    """28 members of navigation in less memory than holds them all, and in enough."""
     levels = ("0", "0.1", "0.3", "0.5", "0.7", "1", "free")
     config = preset("paper", "navigation", snd=levels, seeds=4, action_loss="merged", epochs=5)
     total = torch.cuda.get_device_properties(0).total_memory
     rows = []
-    for allowed in (total, allowed_gb * 1e9):
-        fresh_device()
+    for allowed in (allowed_gb * 1e9, total):
+        torch.compiler.reset()
+        gc.collect()
+        torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats()
         torch.cuda.set_per_process_memory_fraction(min(1.0, allowed / total))
         population = make_population(config, Stage("graphs", "cuda"))
         population.iterate()
@@ -130,7 +142,6 @@ def blocks(allowed_gb: float = 6.0) -> list[dict[str, Any]]:
         row = {"allowed GB": allowed / 1e9, "members at once": size, "s (5 passes)": clocked(population.iterate)[0]}
         rows.append(row | {"reserved GB": torch.cuda.max_memory_reserved() / 1e9})
         del population
-    torch.cuda.set_per_process_memory_fraction(1.0)
     return rows
 
 
@@ -148,24 +159,17 @@ def benchmarl() -> list[dict[str, Any]]:
     return rows
 
 
-def cases(of: list[Case], iterations: int) -> Callable[[], Iterator[dict[str, Any]]]:
-    def run() -> Iterator[dict[str, Any]]:
-        for case in of:
-            try:
-                yield measured(case, iterations)
-            except torch.OutOfMemoryError as error:
-                print(case, error, flush=True)
-
-    return run
+def in_turn(section: str) -> Callable[[], Iterator[dict[str, Any]]]:
+    return lambda: (alone(section, index) for index in range(len(CASES[section])))
 
 
 SECTIONS: dict[str, Callable[[], Iterable[dict[str, Any]]]] = {
     "waiting": waiting,
-    "prepare": prepare,
-    "iterations": cases(ITERATIONS, 2),
+    "iterations": in_turn("iterations"),
     "steps": steps,
-    "members": cases(MEMBERS, 1),
-    "agents": cases(AGENTS + SAMPLED, 1),
+    "agents": in_turn("agents"),
+    "sampled": in_turn("sampled"),
+    "members": in_turn("members"),
     "blocks": blocks,
     "learning": learning,
     "benchmarl": benchmarl,
@@ -173,6 +177,7 @@ SECTIONS: dict[str, Callable[[], Iterable[dict[str, Any]]]] = {
 
 
 def table(rows: list[dict[str, Any]]) -> None:
+    rows = [row for row in rows if "error" not in row]
     if not rows:
         return
     print("\n| " + " | ".join(rows[0]) + " |\n|" + "---|" * len(rows[0]))
@@ -186,7 +191,10 @@ def main() -> None:
     parser.add_argument(
         "--json", type=Path, help="where to write the results, row by row; those of other sections are kept"
     )
-    parser.add_argument("--start", type=int, help=argparse.SUPPRESS)
+    parser.add_argument(
+        "--prepare", action="store_true", help="fill the compiler's cache first, several cases at a time"
+    )
+    parser.add_argument("--case", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     for name in options.sections:
         if name not in SECTIONS:
@@ -194,8 +202,9 @@ def main() -> None:
     if not torch.cuda.is_available():
         parser.error("there is no CUDA device here")
     torch._dynamo.config.recompile_limit = 64  # one function, many sizes
-    if options.start is not None:
-        started(CASES[options.start])
+    if options.case:
+        section, index = options.case
+        print(json.dumps(measured(CASES[section][int(index)])))
         return
     rate, copying = device_rates()
     about = machine(torch.device("cuda")) | {
@@ -206,7 +215,10 @@ def main() -> None:
     results = json.loads(options.json.read_text()) if options.json and options.json.exists() else {}
     results["about"] = about
     print(about, flush=True)
-    for name in options.sections or SECTIONS:
+    sections = options.sections or list(SECTIONS)
+    if options.prepare:
+        prepare([name for name in sections if name in CASES])
+    for name in sections:
         results[name] = []
         for row in SECTIONS[name]():
             results[name].append(row)
