@@ -3,6 +3,7 @@
 import pytest
 import torch
 from populations import config
+from torch._inductor.async_compile import AsyncCompile
 
 import dico
 from dico.runs import RunError
@@ -31,6 +32,16 @@ def test_stages_agree(algorithm, options, stage, device):
                 assert row[name] == pytest.approx(other[name], rel=1e-3, abs=1e-5), name
     for name, value in fast.tensors().items():
         torch.testing.assert_close(value, eager.tensors()[name], rtol=1e-3, atol=1e-4, msg=name)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "starts"), [(("compiled", "cuda"), 1), (("eager", "cuda"), 0), (("compiled",), 0)]
+)
+def test_compilers_for_a_cuda_device_start_at_once(monkeypatch, arguments, starts):
+    asked = []
+    monkeypatch.setattr(AsyncCompile, "use_process_pool", lambda: asked.append(1))
+    Stage(*arguments)
+    assert len(asked) == starts
 
 
 def test_bf16_rounds_and_trains():

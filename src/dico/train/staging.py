@@ -43,6 +43,8 @@ class Stage:
             )
         if on_cuda:
             torch.backends.cuda.matmul.allow_tf32 = precision != "float32"
+            if self.name != "eager":
+                start_compilers()
 
     def function(self, function: Function) -> Function:
         """A pure function of tensors, with the precision, and compiled if so wished."""
@@ -60,6 +62,13 @@ class Stage:
                 return function(*arguments)
 
         return rounded  # pyright: ignore
+
+
+def start_compilers() -> None:
+    """Call up the processes that PyTorch compiles kernels in: until they are there, it compiles one at a time."""
+    from torch._inductor.async_compile import AsyncCompile
+
+    AsyncCompile.use_process_pool()
 
 
 @contextmanager
