@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from dico.nets import SharedMLP
-from dico.train.optimiser import PopulationAdam, clip_each, clip_factors, follow_, per_member, step_each
+from dico.train.optimiser import PopulationAdam, clip_factors, follow_, per_member
 
 MEMBERS = 3
 SHAPES = ((4, 5), (1, 5), (2, 3, 2))
@@ -91,12 +91,3 @@ def test_targets_follow_by_a_share_of_the_way():
     for b, t, s in zip(before, target.parameters(), source.parameters(), strict=True):
         torch.testing.assert_close(t.data, torch.lerp(b, s.data, 0.3))
         assert not torch.equal(t, b)
-
-
-def test_each_optimiser_steps_on_its_own_gradients_clipped_by_themselves():
-    given = [gradients(1, scales=(1e-3, 2.0, 50.0)), gradients(2, scales=(50.0, 1e-3, 2.0))]
-    together, apart = ([[nn.Parameter(torch.zeros(MEMBERS, *shape)) for shape in SHAPES] for _ in given] for _ in "12")
-    step_each([PopulationAdam(p, 1e-2, eps=1.0) for p in together], given, clip_each(given, 5.0))
-    for parameters, own in zip(apart, given, strict=True):
-        PopulationAdam(parameters, 1e-2, eps=1.0).step(own, clip_factors(own, 5.0))
-    torch.testing.assert_close(together, apart, rtol=0, atol=0)

@@ -3,7 +3,6 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import islice
 
 import torch
 from jaxtyping import Bool, Float, Int, Shaped
@@ -19,7 +18,7 @@ from dico.policy import DiCo, Estimated
 from dico.random import Random
 from dico.train.config import Config
 from dico.train.critics import CentralCritic, LocalCritic, initialise_
-from dico.train.optimiser import PopulationAdam, clip_each, step_each
+from dico.train.optimiser import PopulationAdam, clip_factors
 from dico.train.staging import Stage
 
 
@@ -90,8 +89,8 @@ class Learner(ABC):
         self._loss = stage.function(self.loss)
         self._own_overflow = stage.function(self.own_overflow)
         # two functions: PyTorch's compilers fail on sums beside what the optimiser does (pytorch/pytorch#176591)
-        self._clip_each = stage.function(clip_each)
-        self._step_each = stage.function(step_each)
+        self._clip_factors = stage.function(clip_factors)
+        self._step = stage.function(PopulationAdam.step)
 
     @abstractmethod
     def act(self, obs: Float[Tensor, "members envs n o"]) -> Decision:
@@ -178,9 +177,10 @@ class Learner(ABC):
     def descend(self, loss: Float[Tensor, " members"], *optimisers: PopulationAdam) -> None:
         """One step of each member on its own loss, its gradients clipped for each optimiser by themselves."""
         parameters = [p for optimiser in optimisers for p in optimiser.parameters]
-        remaining = iter(torch.autograd.grad(loss.sum(), parameters))
-        gradients = [list(islice(remaining, len(optimiser.parameters))) for optimiser in optimisers]
-        self._step_each(optimisers, gradients, self._clip_each(gradients, self.config.max_grad_norm))
+        gradients = list(torch.autograd.grad(loss.sum(), parameters))
+        for optimiser in optimisers:
+            own, gradients = gradients[: len(optimiser.parameters)], gradients[len(optimiser.parameters) :]
+            self._step(optimiser, own, self._clip_factors(own, self.config.max_grad_norm))
 
     def tensors(self) -> dict[str, Tensor]:
         """Everything that an update writes and the next one reads, by name."""

@@ -18,11 +18,6 @@ def clip_factors(gradients: Sequence[Tensor], max_norm: float) -> Float[Tensor, 
     return (max_norm / (torch.stack(squares).sum(0).sqrt() + 1e-6)).clamp(max=1.0)
 
 
-def clip_each(gradients: Sequence[Sequence[Tensor]], max_norm: float) -> list[Float[Tensor, " members"]]:
-    """:func:`clip_factors` of the gradients for each optimiser by themselves."""
-    return [clip_factors(own, max_norm) for own in gradients]
-
-
 def per_member(values: Float[Tensor, " members"], like: Tensor) -> Tensor:
     """One number per member, to be multiplied with a tensor whose first dimension is the member."""
     return values.reshape(-1, *[1] * (like.ndim - 1))
@@ -84,16 +79,6 @@ class PopulationAdam:
             f"second.{i}": v for i, v in enumerate(self.second)
         }
         return named | {"count": self.count}
-
-
-def step_each(
-    optimisers: Sequence[PopulationAdam],
-    gradients: Sequence[Sequence[Tensor]],
-    factors: Sequence[Float[Tensor, " members"]],
-) -> None:
-    """A step of every optimiser on its own gradients; compiled, one program for all."""
-    for optimiser, own, factor in zip(optimisers, gradients, factors, strict=True):
-        optimiser.step(own, factor)
 
 
 @torch.no_grad()
