@@ -164,13 +164,17 @@ def test_the_plan_knows_that_fewer_agents_are_compared(compared, share):
     assert some.working == pytest.approx(share * whole.working)
 
 
-@pytest.mark.parametrize("section", ["members", "agents"])
+@pytest.mark.parametrize("section", ["iterations", "members", "agents", "sampled"])
 def test_the_plan_leaves_room_for_what_was_measured(section):
     rows = [row for row in json.loads(MEASURED.read_text())[section] if "reserved GB" in row]
     assert len(rows) > 1
     for row in rows:
-        team = (f"n_agents={row['agents']}",)
-        case = preset("paper", row["task"], snd=("0.5",), action_loss=row["action loss"], task_options=team)
+        sampled = {f"estimate_{of}": row.get(f"{of} of the estimate", "all") for of in ("frames", "agents")}
+        case = preset(
+            "paper", row["task"], snd=("0.5",), action_loss=row["action loss"],
+            task_options=(f"n_agents={row['agents']}",),
+            **{name: value for name, value in sampled.items() if value != "all"},
+        )  # fmt: skip
         planned = (row["members"] * Plan.of(case).member + ALONGSIDE) / FILLED
         assert planned > row["reserved GB"] * 1e9, row
 

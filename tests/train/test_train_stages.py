@@ -1,13 +1,17 @@
 """All stages do the same: compiled and eager agree on the CPU; captured graphs too, where there is a CUDA device."""
 
+import io
+
 import pytest
 import torch
 from populations import config
+from rich.console import Console
 from torch._inductor.async_compile import AsyncCompile
 
 import dico
 from dico.runs import RunError
 from dico.train.population import Population
+from dico.train.progress import PlainProgress
 from dico.train.staging import Stage
 
 pytestmark = pytest.mark.unchecked
@@ -73,6 +77,19 @@ def test_an_error_of_our_own_is_not_blamed_on_the_compiler(monkeypatch, tmp_path
     monkeypatch.setattr(Population, "iterate", lambda _: product())
     with pytest.raises(RuntimeError, match="inconsistent tensor size"):
         dico.train(config(), tmp_path / "run")
+
+
+@pytest.mark.parametrize("stage", ["eager", "compiled"])
+def test_the_user_is_told_of_compiling_and_its_time_is_not_taken_for_speed(monkeypatch, tmp_path, stage):
+    monkeypatch.setattr(torch, "compile", lambda function, **_: function)
+    monkeypatch.setattr("dico.train.progress.SECONDS_BETWEEN_LINES", 0)
+    console = Console(file=io.StringIO())
+    dico.train(config(), tmp_path / "run", stage=stage, observers=[PlainProgress(console)])
+    said = console.file.getvalue()
+    assert ("compiling the first iteration" in said) == (stage == "compiled")
+    reported = [line for frames in (40, 80, 120) for line in said.splitlines() if line.startswith(f"{frames} of")]
+    assert len(reported) == (3 if stage == "eager" else 2)
+    assert reported[-1].startswith("120 of 120 frames")
 
 
 @pytest.mark.parametrize(

@@ -79,6 +79,7 @@ class PlainProgress:
     def begin(self, population: Population, folder: Path) -> None:
         """Say what is trained."""
         self.population = population
+        self.compiling = population.stage.name != "eager"
         self.say(_title(population, folder))
 
     def say(self, message: str) -> None:
@@ -86,8 +87,10 @@ class PlainProgress:
         self.console.print(message, markup=False, highlight=False, soft_wrap=True)
 
     def iteration(self, rows: Sequence[dict[str, Any]], seconds: float) -> None:
-        """A line if it is time, and after the last iteration."""
-        if time.monotonic() - self.last < SECONDS_BETWEEN_LINES and not self.population.finished:
+        """A line if it is time, and after the last iteration; the first says nothing of speed if it was compiled."""
+        compiling, self.compiling = self.compiling, False
+        soon = compiling or time.monotonic() - self.last < SECONDS_BETWEEN_LINES
+        if soon and not self.population.finished:
             return
         self.last = time.monotonic()
         left = seconds * (self.population.config.iterations - self.population.iteration)

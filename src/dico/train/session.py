@@ -144,6 +144,8 @@ def _iterate(
                     say("replayed frames were not kept: the replay starts empty, so this resume is approximate")
             for message in memory_messages(population):
                 say(message)
+            if population.stage.name != "eager" and not population.finished:
+                say("compiling the first iteration: about a minute, or seconds if these sizes were trained before")
             say(f"each checkpoint takes {state_bytes / 1e6:,.1f} MB on disk{_and_replay(replay_bytes)}")
             enough = enough_memory(population.stage.device, members_at_once(population), f"dico resume {folder}")
             with enough, working_compiler(), _stopping(say) as stop, (folder / "metrics.jsonl").open("a") as metrics:
