@@ -27,7 +27,8 @@ def opening(browser):
     pages, wrong = [], []
 
     def open_page(path, viewport=DESKTOP, **options):
-        page = browser.new_page(viewport=viewport, **options)
+        # what scrolls smoothly would slide away under a click
+        page = browser.new_page(viewport=viewport, reduced_motion="reduce", **options)
         pages.append(page)
         page.on("console", lambda message: wrong.append(message.text) if message.type in ("error", "warning") else None)
         page.on("pageerror", lambda error: wrong.append(str(error)))
