@@ -116,7 +116,7 @@ def from_some_agents(teams: list[int], draws: int = 200) -> None:
 
 
 def shift_by_shift(params: Tensor) -> Tensor:
-    """What eager mode computes: one cyclic shift of the team after the other."""
+    """One cyclic shift of the team after the other, as in eager mode, but for all observations together."""
     n = params.shape[-2]
     return PairDistanceSum.apply(params).mean() * 2 / (n * (n - 1))  # pyright: ignore
 

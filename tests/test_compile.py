@@ -2,10 +2,13 @@
 
 import pytest
 import torch
+from torch._dynamo.backends.common import aot_autograd
+from torch._functorch.aot_autograd import make_boxed_func
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.func import functional_call, grad, stack_module_state, vmap
 
 from dico import METRICS, DiCo, between, equal, free, snd, stack_constraints
+from dico._pairs import FEW_COMPONENTS
 from dico.kinds import KINDS
 
 METHODS = ["forward", "estimate", "everyone", "forward_and_estimate"]
@@ -75,7 +78,7 @@ def test_compiles_to_machine_code():
 
 @pytest.mark.unchecked
 @pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
-@pytest.mark.parametrize(("n", "d"), [(4, 2), (5, 1), (9, 3)])
+@pytest.mark.parametrize(("n", "d"), [(3, 13), (4, 2), (5, 1), (9, 3)])
 def test_compiled_sums_over_pairs_equal_plain_ones(n, d, backend):
     team = torch.randn(2, 40, n, d, dtype=torch.float64)
     team[:, :, 1] = team[:, :, 0]  # two agents coincide
@@ -91,6 +94,23 @@ def test_compiled_sums_over_pairs_equal_plain_ones(n, d, backend):
     team[0, 0, 2] = torch.inf
     torch.testing.assert_close(compiled(team), snd(team))
     assert compiled(team)[0] == torch.inf
+
+
+@pytest.mark.unchecked
+def test_a_compiler_is_handed_all_pairs_at_once():
+    def operations(n, d):
+        counts = []
+
+        def count(graph, _):
+            counts.append(len(graph.graph.nodes))
+            return make_boxed_func(graph.forward)
+
+        compiled = torch.compile(snd, fullgraph=True, dynamic=False, backend=aot_autograd(fw_compiler=count))
+        compiled(torch.randn(6, n, d, requires_grad=True)).backward()
+        return counts  # forward and backward
+
+    assert operations(3, 2) == operations(4, 2) == operations(12, 2)
+    assert operations(3, FEW_COMPONENTS + 1) == operations(3, 40) < operations(3, FEW_COMPONENTS)
 
 
 @pytest.mark.parametrize("kind", KINDS)

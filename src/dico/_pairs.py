@@ -1,6 +1,6 @@
 """Sums over agent pairs in memory linear in the number of agents."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, cast
 
 import torch
@@ -13,6 +13,8 @@ CACHE = 2**17
 """On a CPU, no more numbers than this at a time: they stay in its cache."""
 FEWEST = 2**14
 """No fewer numbers than this at a time: they would not be worth the calls."""
+FEW_COMPONENTS = 12
+"""A compiler is handed so few components one by one, which it fuses best; more of them would take it minutes."""
 
 
 def agents_first(params: Float[Tensor, "*batch n d"]) -> Float[Tensor, "d n *batch"]:
@@ -69,7 +71,7 @@ def pair_distances(
 def pair_distance_sum(params: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch"]:
     """Sum of Euclidean distances over agent pairs, in memory linear in agents, forward and backward.
 
-    Compiled it is a :class:`FusedPairDistanceSum`, which a compiler takes seconds for, and makes faster.
+    Of more than two agents, compiled, it is a :class:`FusedPairDistanceSum`: compiled in seconds, and faster.
 
     >>> pair_distance_sum(torch.tensor([[0.0], [1.0], [3.0]]))
     tensor(6.)
@@ -144,15 +146,15 @@ class FusedPairDistanceSum(torch.autograd.Function):
     .. math:: \sum_{i<j} \|x_i - x_j\|, \qquad
         \frac{\partial}{\partial x_i} = \sum_{j \ne i} \frac{x_i - x_j}{\|x_i - x_j\|}
 
-    A compiler fuses either into one reduction that stores nothing for each pair; with more than 6 components torch 2.13
-    stores one number. Not compiled, every difference would be stored.
+    A compiler fuses either into one reduction that stores nothing for each pair; of more than 6 components torch 2.13
+    stores one number for each. Not compiled, every difference would be stored.
     """
 
     generate_vmap_rule = True
 
     @staticmethod
     def forward(params: Tensor) -> Tensor:
-        square = _squares(_differences(params))
+        square = _squares(params)
         agent = torch.arange(params.shape[-2], device=params.device)
         counted = (agent[:, None] < agent) & (square != 0)
         return torch.where(counted, torch.where(counted, square, 1).sqrt(), 0).sum((-1, -2))
@@ -163,21 +165,31 @@ class FusedPairDistanceSum(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Tensor) -> Tensor:
-        differences = _differences(*ctx.saved_tensors)
-        square = _squares(differences)
+        (params,) = ctx.saved_tensors
+        square = _squares(params)
         inverse = torch.where(square > 0, square, 1).rsqrt()
-        pull = torch.stack([(difference * inverse).sum(-1) for difference in differences], -1)
+        if params.shape[-1] > FEW_COMPONENTS:
+            pull = (_differences(params) * inverse.unsqueeze(-1)).sum(-2)
+        else:
+            pull = torch.stack([(difference * inverse).sum(-1) for difference in _by_component(params)], -1)
         return grad_outputs[0][..., None, None] * pull
 
 
-def _differences(params: Float[Tensor, "*batch n d"]) -> list[Float[Tensor, "*batch n n"]]:
-    """Of all pairs, one component after the other: apart, so that a compiler fuses their sum with all else."""
+def _differences(params: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch n n d"]:
+    """Of all pairs."""
+    return params.unsqueeze(-2) - params.unsqueeze(-3)
+
+
+def _by_component(params: Float[Tensor, "*batch n d"]) -> list[Float[Tensor, "*batch n n"]]:
+    """The same one component after the other: apart, so that a compiler fuses their sum with all else."""
     return [x.unsqueeze(-1) - x.unsqueeze(-2) for x in params.unbind(-1)]
 
 
-def _squares(differences: Sequence[Tensor]) -> Tensor:
-    """Squared distances."""
-    first, *others = (difference.square() for difference in differences)
+def _squares(params: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch n n"]:
+    """Squared distances of all pairs."""
+    if params.shape[-1] > FEW_COMPONENTS:
+        return _differences(params).square().sum(-1)
+    first, *others = (difference.square() for difference in _by_component(params))
     return sum(others, first)
 
 

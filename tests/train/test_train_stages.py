@@ -1,6 +1,7 @@
 """All stages do the same: compiled and eager agree on the CPU; captured graphs too, where there is a CUDA device."""
 
 import io
+from functools import partial
 
 import pytest
 import torch
@@ -11,7 +12,8 @@ from torch._inductor.async_compile import AsyncCompile
 import dico
 from dico.runs import RunError
 from dico.train.population import Population
-from dico.train.progress import PlainProgress
+from dico.train.progress import LiveProgress, PlainProgress
+from dico.train.session import resume
 from dico.train.staging import Stage
 
 pytestmark = pytest.mark.unchecked
@@ -39,13 +41,22 @@ def test_stages_agree(algorithm, options, stage, device):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "starts"), [(("compiled", "cuda"), 1), (("eager", "cuda"), 0), (("compiled",), 0)]
+    ("arguments", "starts"),
+    [
+        (("graphs", "cuda"), 1),
+        (("auto", "cuda"), 1),
+        (("compiled", "cuda"), 1),
+        (("eager", "cuda"), 0),
+        (("compiled",), 0),
+    ],
 )
 def test_compilers_for_a_cuda_device_start_at_once(monkeypatch, arguments, starts):
     asked = []
     monkeypatch.setattr(AsyncCompile, "use_process_pool", lambda: asked.append(1))
     Stage(*arguments)
     assert len(asked) == starts
+    monkeypatch.delattr(AsyncCompile, "use_process_pool")  # it is PyTorch's own, and may go
+    Stage(*arguments)
 
 
 def test_bf16_rounds_and_trains():
@@ -79,17 +90,38 @@ def test_an_error_of_our_own_is_not_blamed_on_the_compiler(monkeypatch, tmp_path
         dico.train(config(), tmp_path / "run")
 
 
-@pytest.mark.parametrize("stage", ["eager", "compiled"])
-def test_the_user_is_told_of_compiling_and_its_time_is_not_taken_for_speed(monkeypatch, tmp_path, stage):
+@pytest.mark.parametrize("display", [PlainProgress, LiveProgress])
+@pytest.mark.parametrize(("stage", "compiled"), [("eager", False), ("compiled", True)])
+def test_the_user_is_told_of_compiling_and_its_time_is_not_taken_for_speed(
+    monkeypatch, tmp_path, stage, compiled, display
+):
+    monkeypatch.setattr(torch, "compile", lambda function, **_: function)
+    monkeypatch.setattr("dico.train.progress.SECONDS_BETWEEN_LINES", 0)
+
+    def said(train):
+        console = Console(file=io.StringIO(), width=200, force_terminal=display is LiveProgress)
+        paces = []
+        monkeypatch.setattr(display, "pace", lambda self, seconds: paces.append(pace(self, seconds)) or paces[-1])
+        train(observers=[display(console)])
+        return console.file.getvalue(), paces
+
+    pace = display.pace
+    text, paces = said(partial(dico.train, config(), tmp_path / "run", stage=stage))
+    assert ("the first iteration is compiled" in text) == compiled
+    assert [each.startswith("compiled in 0 s") for each in paces] == [compiled, False, False]
+    assert paces[-1] in text
+    text, paces = said(partial(resume, tmp_path / "run"))  # nothing is left to train
+    assert "the first iteration is compiled" not in text
+    assert paces == []
+
+
+def test_a_log_tells_the_time_left_from_the_second_iteration_on_if_the_first_was_compiled(monkeypatch, tmp_path):
     monkeypatch.setattr(torch, "compile", lambda function, **_: function)
     monkeypatch.setattr("dico.train.progress.SECONDS_BETWEEN_LINES", 0)
     console = Console(file=io.StringIO())
-    dico.train(config(), tmp_path / "run", stage=stage, observers=[PlainProgress(console)])
-    said = console.file.getvalue()
-    assert ("compiling the first iteration" in said) == (stage == "compiled")
-    reported = [line for frames in (40, 80, 120) for line in said.splitlines() if line.startswith(f"{frames} of")]
-    assert len(reported) == (3 if stage == "eager" else 2)
-    assert reported[-1].startswith("120 of 120 frames")
+    dico.train(config(), tmp_path / "run", stage="compiled", observers=[PlainProgress(console)])
+    lines = [line for line in console.file.getvalue().splitlines() if " of 120 frames" in line]
+    assert [" s left | 0.3: reward" in line for line in lines] == [False, True, True]
 
 
 @pytest.mark.parametrize(

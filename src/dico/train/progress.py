@@ -37,44 +37,11 @@ def summary(rows: Sequence[dict[str, Any]], title: str | None = None) -> Table:
     return table
 
 
-class LiveProgress:
-    """A table of levels above a bar with frames/s and the time left."""
+class Display:
+    """What a live and a plain one have in common."""
 
     def __init__(self, console: Console):
         self.console = console
-        self.bar = Progress(
-            TextColumn("{task.completed:,.0f} of {task.total:,.0f} frames"), BarColumn(bar_width=None),
-            TaskProgressColumn(), TimeRemainingColumn(compact=True), TextColumn("left"), console=console, expand=True,
-        )  # fmt: skip
-
-    def begin(self, population: Population, folder: Path) -> None:
-        """Show the bar."""
-        self.population = population
-        self.say(_title(population, folder))
-        self.task = self.bar.add_task("", total=_total(population), completed=population.frames)
-        self.live = Live(self.bar, console=self.console, refresh_per_second=4)
-        self.live.start()
-
-    def say(self, message: str) -> None:
-        """Above the table."""
-        self.console.print(message, markup=False, highlight=False)
-
-    def iteration(self, rows: Sequence[dict[str, Any]], seconds: float) -> None:
-        """Renew table and bar."""
-        self.bar.update(self.task, completed=self.population.frames)
-        self.live.update(Group(summary(rows, _speed(self.population, seconds)), self.bar))
-
-    def end(self) -> None:
-        """Leave the last picture standing."""
-        self.live.stop()
-
-
-class PlainProgress:
-    """A line every few seconds, for logs."""
-
-    def __init__(self, console: Console):
-        self.console = console
-        self.last = 0.0
 
     def begin(self, population: Population, folder: Path) -> None:
         """Say what is trained."""
@@ -84,24 +51,62 @@ class PlainProgress:
 
     def say(self, message: str) -> None:
         """A line."""
-        self.console.print(message, markup=False, highlight=False, soft_wrap=True)
+        self.console.print(message, markup=False, highlight=False, soft_wrap=not self.console.is_terminal)
+
+    def pace(self, seconds: float) -> str:
+        """How fast an iteration was; a first one that was compiled says nothing of those to come."""
+        if self.compiling:
+            return f"compiled in {seconds:.0f} s"
+        each = self.population.config.frames_per_batch / seconds
+        return f"{each:,.0f} frames/s per member, {each * len(self.population.members):,.0f} in all"
+
+
+class LiveProgress(Display):
+    """A table of levels above a bar with frames/s and the time left."""
+
+    def begin(self, population: Population, folder: Path) -> None:
+        """Show the bar."""
+        super().begin(population, folder)
+        self.bar = Progress(
+            TextColumn("{task.completed:,.0f} of {task.total:,.0f} frames"), BarColumn(bar_width=None),
+            TaskProgressColumn(), TimeRemainingColumn(compact=True), TextColumn("left"), console=self.console,
+            expand=True,
+        )  # fmt: skip
+        self.task = self.bar.add_task("", total=_total(population), completed=population.frames)
+        self.live = Live(self.bar, console=self.console, refresh_per_second=4)
+        self.live.start()
 
     def iteration(self, rows: Sequence[dict[str, Any]], seconds: float) -> None:
-        """A line if it is time, and after the last iteration; the first says nothing of speed if it was compiled."""
-        compiling, self.compiling = self.compiling, False
-        soon = compiling or time.monotonic() - self.last < SECONDS_BETWEEN_LINES
-        if soon and not self.population.finished:
+        """Renew table and bar."""
+        advance = self.bar.reset if self.compiling else self.bar.update  # the time left is told from then on
+        advance(self.task, completed=self.population.frames)
+        self.live.update(Group(summary(rows, self.pace(seconds)), self.bar))
+        self.compiling = False
+
+    def end(self) -> None:
+        """Leave the last picture standing."""
+        self.live.stop()
+
+
+class PlainProgress(Display):
+    """A line every few seconds, for logs."""
+
+    last = 0.0
+
+    def iteration(self, rows: Sequence[dict[str, Any]], seconds: float) -> None:
+        """A line if it is time, and after the last iteration."""
+        if time.monotonic() - self.last < SECONDS_BETWEEN_LINES and not self.population.finished:
             return
         self.last = time.monotonic()
-        left = seconds * (self.population.config.iterations - self.population.iteration)
         levels = ", ".join(
             f"{level}: reward {_mean(members, 'reward')} snd {_mean(members, 'snd')}"
             for level, members in _by_level(rows).items()
         )
-        speed = _speed(self.population, seconds)
-        self.say(
-            f"{self.population.frames:,} of {_total(self.population):,} frames, {speed}, {left:.0f} s left | {levels}"
-        )
+        remaining = self.population.config.iterations - self.population.iteration
+        left = "" if self.compiling else f", {seconds * remaining:.0f} s left"
+        done = f"{self.population.frames:,} of {_total(self.population):,} frames"
+        self.say(f"{done}, {self.pace(seconds)}{left} | {levels}")
+        self.compiling = False
 
     def end(self) -> None:
         """Nothing to tidy up."""
@@ -126,11 +131,6 @@ def _by_level(rows: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]
 def _mean(rows: Sequence[dict[str, Any]], name: str) -> str:
     values = [row[name] for row in rows if row[name] is not None and not row.get("diverged")]
     return f"{mean(values):.4f}" if values else "diverged"
-
-
-def _speed(population: Population, seconds: float) -> str:
-    each = population.config.frames_per_batch / seconds
-    return f"{each:,.0f} frames/s per member, {each * len(population.members):,.0f} in all"
 
 
 def _total(population: Population) -> int:

@@ -145,7 +145,7 @@ def _iterate(
             for message in memory_messages(population):
                 say(message)
             if population.stage.name != "eager" and not population.finished:
-                say("compiling the first iteration: about a minute, or seconds if these sizes were trained before")
+                say("the first iteration is compiled: about a minute, or seconds from the compiler's cache")
             say(f"each checkpoint takes {state_bytes / 1e6:,.1f} MB on disk{_and_replay(replay_bytes)}")
             enough = enough_memory(population.stage.device, members_at_once(population), f"dico resume {folder}")
             with enough, working_compiler(), _stopping(say) as stop, (folder / "metrics.jsonl").open("a") as metrics:

@@ -1,7 +1,7 @@
 """The same functions at three speeds: as they are, compiled, and replayed as CUDA graphs."""
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import wraps
 from typing import Any, TypeVar
 
@@ -66,9 +66,10 @@ class Stage:
 
 def start_compilers() -> None:
     """Call up the processes that PyTorch compiles kernels in: until they are there, it compiles one at a time."""
-    from torch._inductor.async_compile import AsyncCompile
+    with suppress(ImportError, AttributeError, OSError):  # a private interface, and a matter of seconds only
+        from torch._inductor.async_compile import AsyncCompile
 
-    AsyncCompile.use_process_pool()
+        AsyncCompile.use_process_pool()
 
 
 @contextmanager
