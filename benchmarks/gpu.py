@@ -60,7 +60,7 @@ CASES = {
     "members": [Case("navigation", members, settings=FEWER_PASSES) for members in (1, 4, 16, 64, 128)],
 }
 AT_ONCE = 11
-"""Processes that compile at the same time."""
+"""Processes that compile at the same time: as many as `sampled` and `members` have cases, for 16 cores."""
 
 
 def waiting() -> list[dict[str, Any]]:
@@ -83,7 +83,7 @@ def alone(section: str, index: int) -> dict[str, Any]:
     command = [sys.executable, __file__, "--case", section, str(index)]
     answer = subprocess.run(command, capture_output=True, text=True, check=False)
     if answer.returncode:
-        return {"case": str(CASES[section][index]), "error": answer.stderr[-300:]}
+        return {"case": str(CASES[section][index]), "error": f"status {answer.returncode}: {answer.stderr[-300:]}"}
     return json.loads(answer.stdout.splitlines()[-1])
 
 
@@ -92,7 +92,7 @@ def prepare(sections: list[str]) -> None:
     cases = [(section, index) for section in sections for index in range(len(CASES[section]))]
     with ThreadPoolExecutor(AT_ONCE) as pool:
         for row in pool.map(lambda case: alone(*case), cases):
-            print(row.get("error", "."), end="", flush=True)
+            print(row.get("error", "compiled"), flush=True)
 
 
 def steps(worlds: int = 16_800, repeats: int = 200) -> list[dict[str, Any]]:
@@ -160,6 +160,8 @@ def benchmarl() -> list[dict[str, Any]]:
 
 
 def in_turn(section: str) -> Callable[[], Iterator[dict[str, Any]]]:
+    """A section's cases, one after the other."""
+
     return lambda: (alone(section, index) for index in range(len(CASES[section])))
 
 
@@ -213,7 +215,7 @@ def main() -> None:
         "copy TB/s": copying / 1e12,
     }
     results = json.loads(options.json.read_text()) if options.json and options.json.exists() else {}
-    results["about"] = about
+    results["about"] = results.get("about", {}) | about
     print(about, flush=True)
     sections = options.sections or list(SECTIONS)
     if options.prepare:
@@ -226,6 +228,8 @@ def main() -> None:
             if options.json:
                 options.json.write_text(json.dumps(results, indent=1))
         table(results[name])
+    if any("error" in row for name in sections for row in results[name]):
+        sys.exit(1)
 
 
 if __name__ == "__main__":

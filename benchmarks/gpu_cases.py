@@ -96,6 +96,7 @@ def limits(config: Config, members: int, seconds: float) -> dict[str, float]:
     flops, size = (members * sum(column) for column in zip(*work.products, strict=True))
     return {
         "GFLOP an update": flops / 1e9, "GB an update": size / 1e9, "TFLOP/s": flops / seconds / 1e12,
+        "device's TFLOP/s": rate / 1e12, "device's TB/s": copying / 1e12,
         "products at the device's rates, ms": 1e3 * members * least, "share of the time": members * least / seconds,
     }  # fmt: skip
 
