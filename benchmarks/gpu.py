@@ -161,7 +161,6 @@ def benchmarl() -> list[dict[str, Any]]:
 
 def in_turn(section: str) -> Callable[[], Iterator[dict[str, Any]]]:
     """A section's cases, one after the other."""
-
     return lambda: (alone(section, index) for index in range(len(CASES[section])))
 
 

@@ -50,11 +50,11 @@ class Case:
         )  # fmt: skip
 
 
-def measured(case: Case, iterations: int = 2) -> dict[str, Any]:
-    """Seconds of the first iteration, which compiles and captures, and the least of the others; memory; limits."""
+def measured(case: Case) -> dict[str, Any]:
+    """Seconds of the first iteration, which compiles and captures, and the lesser of two more; memory; limits."""
     config = case.config
     first, population = clocked(lambda: started(case))
-    seconds = min(clocked(population.iterate)[0] for _ in range(iterations))
+    seconds = min(clocked(population.iterate)[0] for _ in range(2))
     learner = population.learners[0]
     update = learner._whole if isinstance(learner, PPO) else learner._sample_and_update  # pyright: ignore
     updating = clocked(lambda: [update() for _ in range(PROFILED_UPDATES)])[0] / PROFILED_UPDATES

@@ -38,11 +38,11 @@ def mean_distances(params: Float[Tensor, "*batch obs n d"]) -> Float[Tensor, "*b
             [3., 2., 0.]])
     """
     n = params.shape[-2]
-    upper = params.new_zeros((*params.shape[:-3], n, n))
+    once = params.new_zeros((*params.shape[:-3], n, n))  # every pair in one of its two places
     for near, far, shift in _shifted(params):
         i = torch.arange(near.shape[1], device=params.device)
-        upper[..., i, (i + shift) % n] = length(near - far, dim=0).mean(-1).movedim(0, -1)
-    return upper + upper.mT
+        once[..., i, (i + shift) % n] = length(near - far, dim=0).mean(-1).movedim(0, -1)
+    return once + once.mT
 
 
 def upper(matrix: Shaped[Tensor, "*batch n n"]) -> Shaped[Tensor, "*batch pairs"]:

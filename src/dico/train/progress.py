@@ -1,6 +1,7 @@
 """What a user sees of a training: a live table and bar on a terminal, plain lines elsewhere."""
 
 import time
+from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
@@ -37,7 +38,7 @@ def summary(rows: Sequence[dict[str, Any]], title: str | None = None) -> Table:
     return table
 
 
-class Display:
+class Display(ABC):
     """What a live and a plain one have in common."""
 
     def __init__(self, console: Console):
@@ -46,12 +47,21 @@ class Display:
     def begin(self, population: Population, folder: Path) -> None:
         """Say what is trained."""
         self.population = population
-        self.compiling = population.stage.name != "eager"
+        self.compiling = population.stage.compiles
         self.say(_title(population, folder))
 
     def say(self, message: str) -> None:
         """A line."""
         self.console.print(message, markup=False, highlight=False, soft_wrap=not self.console.is_terminal)
+
+    def iteration(self, rows: Sequence[dict[str, Any]], seconds: float) -> None:
+        """Show it."""
+        self.show(rows, seconds)
+        self.compiling = False
+
+    @abstractmethod
+    def show(self, rows: Sequence[dict[str, Any]], seconds: float) -> None:
+        """What an iteration came to, and how long it took."""
 
     def pace(self, seconds: float) -> str:
         """How fast an iteration was; a first one that was compiled says nothing of those to come."""
@@ -76,12 +86,11 @@ class LiveProgress(Display):
         self.live = Live(self.bar, console=self.console, refresh_per_second=4)
         self.live.start()
 
-    def iteration(self, rows: Sequence[dict[str, Any]], seconds: float) -> None:
+    def show(self, rows: Sequence[dict[str, Any]], seconds: float) -> None:
         """Renew table and bar."""
         advance = self.bar.reset if self.compiling else self.bar.update  # the time left is told from then on
         advance(self.task, completed=self.population.frames)
         self.live.update(Group(summary(rows, self.pace(seconds)), self.bar))
-        self.compiling = False
 
     def end(self) -> None:
         """Leave the last picture standing."""
@@ -93,7 +102,7 @@ class PlainProgress(Display):
 
     last = 0.0
 
-    def iteration(self, rows: Sequence[dict[str, Any]], seconds: float) -> None:
+    def show(self, rows: Sequence[dict[str, Any]], seconds: float) -> None:
         """A line if it is time, and after the last iteration."""
         if time.monotonic() - self.last < SECONDS_BETWEEN_LINES and not self.population.finished:
             return
@@ -106,7 +115,6 @@ class PlainProgress(Display):
         left = "" if self.compiling else f", {seconds * remaining:.0f} s left"
         done = f"{self.population.frames:,} of {_total(self.population):,} frames"
         self.say(f"{done}, {self.pace(seconds)}{left} | {levels}")
-        self.compiling = False
 
     def end(self) -> None:
         """Nothing to tidy up."""

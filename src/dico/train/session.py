@@ -144,7 +144,7 @@ def _iterate(
                     say("replayed frames were not kept: the replay starts empty, so this resume is approximate")
             for message in memory_messages(population):
                 say(message)
-            if population.stage.name != "eager" and not population.finished:
+            if population.stage.compiles and not population.finished:
                 say("the first iteration is compiled: about a minute, or seconds from the compiler's cache")
             say(f"each checkpoint takes {state_bytes / 1e6:,.1f} MB on disk{_and_replay(replay_bytes)}")
             enough = enough_memory(population.stage.device, members_at_once(population), f"dico resume {folder}")

@@ -43,13 +43,18 @@ class Stage:
             )
         if on_cuda:
             torch.backends.cuda.matmul.allow_tf32 = precision != "float32"
-            if self.name != "eager":
+            if self.compiles:
                 start_compilers()
+
+    @property
+    def compiles(self) -> bool:
+        """Whether the first iteration takes its time."""
+        return self.name != "eager"
 
     def function(self, function: Function) -> Function:
         """A pure function of tensors, with the precision, and compiled if so wished."""
         staged = self._rounded(function) if self.precision == "bf16" else function
-        return staged if self.name == "eager" else torch.compile(staged, dynamic=False)  # pyright: ignore
+        return torch.compile(staged, dynamic=False) if self.compiles else staged  # pyright: ignore
 
     def procedure(self, procedure: Callable[[], Any], changed: Callable[[], Iterable[Tensor]]) -> Callable[[], Any]:
         """Something that works in place on tensors that stay; ``changed`` are those it writes and reads again."""
