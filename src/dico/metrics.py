@@ -173,7 +173,8 @@ class Metric:
     r"""A system metric DiCo can control: ``fn(params)`` is called as :func:`snd`.
 
     ``degree`` is p in :math:`M(\{\pi_h + c\,\pi_{h,i}\}) = c^p M(\{\pi_{h,i}\})`: thm:general_metric asks p = 1, and
-    any p > 0 works with the scale :math:`(M_{des}/\widehat{M})^{1/p}`.
+    any p > 0 works with the scale :math:`(M_{des}/\widehat{M})^{1/p}`. ``of_means`` says that it is made of distances
+    averaged over observations: then these can be weighed (:meth:`DiCo.estimate`).
 
     >>> METRICS["mean square"] = Metric(lambda params: pairwise_w2(params).square().mean((-2, -1)), degree=2)
     >>> METRICS.pop("mean square").degree
@@ -182,6 +183,7 @@ class Metric:
 
     fn: Callable[[Tensor], Tensor]
     degree: float = 1.0
+    of_means: bool = False
 
     def __post_init__(self):
         if not 0 < self.degree < math.inf:
@@ -189,12 +191,12 @@ class Metric:
 
 
 METRICS: dict[str, Metric] = {
-    "snd": Metric(snd),
-    "hse": Metric(hse),
-    "det_root": Metric(det_root),
-    "max": Metric(max_distance),
-    "min": Metric(min_distance),
-    "mst": Metric(mst_length),
+    "snd": Metric(snd, of_means=True),
+    "hse": Metric(hse, of_means=True),
+    "det_root": Metric(det_root, of_means=True),
+    "max": Metric(max_distance, of_means=True),
+    "min": Metric(min_distance, of_means=True),
+    "mst": Metric(mst_length, of_means=True),
 }
 """Metrics by name; add your own."""
 

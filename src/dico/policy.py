@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple, cast
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Shaped
 from torch import Tensor, nn
 
 from dico._checks import (
@@ -192,7 +192,11 @@ class DiCo(Precise):
         return self._scaled(self._homogeneous(obs), self.kind.deviation(self.deviations(obs)), snd_hat)
 
     def estimate(
-        self, obs: Float[Tensor, "*batch o"], offsets: Int[Tensor, "..."] | None = None
+        self,
+        obs: Float[Tensor, "*batch o"],
+        offsets: Int[Tensor, "..."] | None = None,
+        *,
+        weight: Shaped[Tensor, "..."] | None = None,
     ) -> Float[Tensor, "*members"]:
         r"""Soft-updated diversity of the unscaled deviations over all rows of ``obs``; differentiable, writes nothing.
 
@@ -203,26 +207,36 @@ class DiCo(Precise):
         of agents is as likely at every row: SND stays unbiased, though no longer exact, and each network sees k
         rows of a team instead of n (see :func:`~dico.nets.at_offsets`).
 
+        ``weight`` says how much each row of ``obs`` counts, 1 by default; ``True`` and ``False`` will do. Rows that pad
+        a batch, or are of agents that no longer act, weigh 0. Its shape is that of ``obs`` without the last axis, or
+        broadcasts to it.
+
         >>> policy, obs = DiCo.mlp(n_agents=20, obs_dim=4, act_dim=2, constraint=0.5), torch.randn(100, 20, 4)
         >>> offsets = torch.rand(100, 20).argsort(-1)[:, :2]  # a random pair of agents at each observation
         >>> bool((policy.estimate(obs, offsets) / policy.estimate(obs) - 1).abs() < 0.1)
         True
+        >>> first = torch.arange(100)[:, None] < 60  # of the teams: (100, 1)
+        >>> torch.allclose(policy.estimate(obs, weight=first), policy.estimate(obs[:60]))
+        True
         """
         if offsets is None:
             self._check_obs(obs)
-            return self._soft_update(self._deviations_of_everyone(obs))
+            return self._soft_update(self._deviations_of_everyone(obs), weight)
         self._check_obs(obs, per_agent=True)
         self._check_offsets(offsets, obs)
-        return self._soft_update(self.kind.deviation(at_offsets(self.deviations, obs, offsets)))
+        return self._soft_update(self.kind.deviation(at_offsets(self.deviations, obs, offsets)), weight)
 
-    def forward_and_estimate(self, obs: Float[Tensor, "*batch n o"]) -> Estimated:
+    def forward_and_estimate(
+        self, obs: Float[Tensor, "*batch n o"], *, weight: Shaped[Tensor, "..."] | None = None
+    ) -> Estimated:
         """A training forward: ``estimate(obs)`` and ``forward(obs, that estimate)`` from one pass of the deviations.
 
         An agent's output at its own row is one of those that the estimate is made of; it is not computed again.
+        ``weight`` is that of :meth:`estimate`.
         """
         self._check_obs(obs, per_agent=True)
         everyone = self._deviations_of_everyone(obs)
-        snd_hat = self._soft_update(everyone)
+        snd_hat = self._soft_update(everyone, weight)
         own = everyone.diagonal(dim1=-3, dim2=-2).movedim(-1, -2)
         return Estimated(self._scaled(self._homogeneous(obs), own, snd_hat), snd_hat)
 
@@ -276,9 +290,12 @@ class DiCo(Precise):
         scale = scale.reshape(scale.shape + (1,) * (deviation.ndim - scale.ndim)).to(deviation.dtype)
         return homogeneous + scale * deviation
 
-    def _soft_update(self, everyone: Tensor) -> Tensor:
+    def _soft_update(self, everyone: Tensor, weight: Tensor | None) -> Tensor:
         before = self.snd_hat
-        measured = self.metric.fn(self._flat(everyone).to(before.dtype))
+        everyone = everyone.to(before.dtype)
+        if weight is not None:
+            everyone = self._shares(weight, everyone)[..., None, None] * everyone
+        measured = self.metric.fn(self._flat(everyone))
         tau = torch.where(self.has_estimate, self.tau.to(before.dtype), 1.0)
         soft = torch.lerp(before, measured, tau)
         if self.gradient == "soft":
@@ -288,6 +305,18 @@ class DiCo(Precise):
             return soft
         measured_now = measured.detach().clamp_min(SMALLEST)
         return soft + soft / measured_now * (measured - measured.detach())
+
+    def _shares(self, weight: Tensor, everyone: Float[Tensor, "*rows n d"]) -> Float[Tensor, "*rows"]:
+        """Weights of mean 1. What they multiply is as much farther apart: so they weigh the rows' distances."""
+        rows = everyone.shape[:-2]
+        if not self.metric.of_means:
+            raise ValueError("weight must be left out for this metric: it is not made of mean distances (of_means)")
+        if not isinstance(weight, Tensor) or not _broadcasts(weight.shape, rows):
+            got = tuple(weight.shape) if isinstance(weight, Tensor) else repr(weight)
+            raise ValueError(f"weight must be a tensor that broadcasts to {tuple(rows)}, got {got}")
+        weight = weight.to(everyone.dtype).expand(rows)
+        mean = weight.mean(tuple(range(len(self.members), len(rows))), keepdim=True)
+        return weight / mean
 
     def _flat(self, params: Tensor) -> Tensor:
         return params.reshape(*self.members, -1, *params.shape[-2:])
@@ -323,6 +352,11 @@ class DiCo(Precise):
                 f"an SND of at most {bound:.4g}; means will lie outside the box (see action_space_loss)",
                 stacklevel=3,
             )
+
+
+def _broadcasts(shape: Sequence[int], to: Sequence[int]) -> bool:
+    fits = [a in (1, b) for a, b in zip(reversed(shape), reversed(to), strict=False)]
+    return len(shape) <= len(to) and all(fits)
 
 
 def _as_deviations(deviations: nn.Module | Sequence[nn.Module], n_agents: int | None) -> Deviations:

@@ -48,7 +48,7 @@ def test_every_update_compares_the_agents_it_has_drawn(algorithm, monkeypatch):
     policy, drawn, used = ours.learners[0].policy, [], []
     draw, estimate = ours.learners[0].draw_offsets, policy.estimate
     monkeypatch.setattr(ours.learners[0], "draw_offsets", lambda obs: drawn.append(draw(obs)) or drawn[-1])
-    monkeypatch.setattr(policy, "estimate", lambda obs, offsets: used.append(offsets) or estimate(obs, offsets))
+    monkeypatch.setattr(policy, "estimate", lambda obs, offsets, **_: used.append(offsets) or estimate(obs, offsets))
     (row, _) = ours.iterate()
     assert len(used) == 4  # two passes over two minibatches, or four updates
     assert all(mine is its for mine, its in zip(used, drawn, strict=True))

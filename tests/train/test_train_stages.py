@@ -23,8 +23,14 @@ STAGES = [("compiled", "cpu")] + [(name, "cuda") for name in ("compiled", "graph
 @pytest.mark.parametrize(("stage", "device"), STAGES, ids=lambda value: value)
 @pytest.mark.parametrize(
     ("algorithm", "options"),
-    [("ippo", {}), ("maddpg", {}), ("isac", {}), ("isac", {"task_options": ("n_agents=6",), "estimate_agents": 5})],
-    ids=["ippo", "maddpg", "isac", "some agents"],
+    [
+        ("ippo", {}),
+        ("ippo", {"minibatch": 14}),
+        ("maddpg", {}),
+        ("isac", {}),
+        ("isac", {"task_options": ("n_agents=6",), "estimate_agents": 5}),
+    ],
+    ids=["ippo", "filled up", "maddpg", "isac", "some agents"],
 )
 def test_stages_agree(algorithm, options, stage, device):
     torch.compiler.reset()

@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from dico.train.learner import Decision, without_gradient
+from dico.train.learner import Decision, average, without_gradient
 from dico.train.offpolicy import OffPolicyLearner
 from dico.train.optimiser import follow_
 
@@ -49,7 +49,7 @@ class DDPG(OffPolicyLearner):
     def actor_loss(self, obs: Tensor, params: Tensor) -> Float[Tensor, " members"]:
         r""":math:`-E\,Q(s,\pi(s))` of each member."""
         action = params.clamp(self.low, self.high)
-        return -without_gradient(self.critic, torch.cat((obs, action), -1)).flatten(1).mean(1)
+        return -average(without_gradient(self.critic, torch.cat((obs, action), -1)))
 
     def critic_loss(
         self, obs: Tensor, next_obs: Tensor, action: Tensor, reward: Tensor, done: Tensor
@@ -59,4 +59,4 @@ class DDPG(OffPolicyLearner):
             next_action = self.policy(next_obs).clamp(self.low, self.high)
             next_value = self.delayed(torch.cat((next_obs, next_action), -1))
         error = self.critic(torch.cat((obs, action), -1)) - self.target(reward, done, next_value)
-        return error.square().flatten(1).mean(1)
+        return average(error.square())

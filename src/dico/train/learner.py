@@ -21,6 +21,9 @@ from dico.train.critics import CentralCritic, LocalCritic, initialise_
 from dico.train.optimiser import PopulationAdam, clip_factors
 from dico.train.staging import Stage
 
+Weight = Shaped[Tensor, " rows"] | None
+"""How much each frame of a minibatch counts, all alike if there is none; true or false will do."""
+
 
 @dataclass(frozen=True)
 class Team:
@@ -131,48 +134,57 @@ class Learner(ABC):
             return None
         return self.rng.permutation(n, self.config.estimated(obs.shape[1]))[..., :compared]
 
-    def act_and_estimate(self, obs: Float[Tensor, "members rows n o"], offsets: Tensor | None = None) -> Estimated:
+    def act_and_estimate(
+        self, obs: Float[Tensor, "members rows n o"], offsets: Tensor | None = None, weight: Weight = None
+    ) -> Estimated:
         """A training pass; the estimate is made on all frames, or on the first of them, which are in random order."""
         frames = self.config.estimated(obs.shape[1])
+        weight = None if weight is None else weight[:frames, None]
         if offsets is None and frames == obs.shape[1]:
-            return self.policy.forward_and_estimate(obs)
-        snd_hat = self.policy.estimate(obs[:, :frames], offsets)
+            return self.policy.forward_and_estimate(obs, weight=weight)
+        snd_hat = self.policy.estimate(obs[:, :frames], offsets, weight=weight)
         return Estimated(self.policy(obs, snd_hat), snd_hat)
 
     def improve(
-        self, optimisers: Sequence[PopulationAdam], obs: Float[Tensor, "members rows n o"], *rest: Tensor
+        self,
+        optimisers: Sequence[PopulationAdam],
+        obs: Float[Tensor, "members rows n o"],
+        *rest: Tensor,
+        weight: Weight = None,
     ) -> None:
         """One step of each optimiser on the loss, then the new estimate, then the action-space loss where it is apart.
 
         What is random in the loss comes from outside: drawn in there, a compiled backward pass might draw it again.
         """
-        loss, snd_hat = self._loss(obs, *rest, self.draw_offsets(obs))
+        weighted = {} if weight is None else {"weight": weight}
+        loss, snd_hat = self._loss(obs, *rest, self.draw_offsets(obs), **weighted)
         self.descend(loss, *optimisers)
         self.policy.commit_(snd_hat)
-        self.step_action_loss(obs)
+        self.step_action_loss(obs, weight)
 
     def mean(self, params: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch n a"]:
         """The means among a policy's outputs."""
         return params[..., : len(self.team.low)]
 
-    def overflow(self, params: Tensor) -> Float[Tensor, " members"]:
-        """Each member's action-space loss, squared and averaged."""
-        return action_space_loss(self.mean(params), self.low, self.high).square().flatten(1).mean(1)
+    def overflow(self, params: Tensor, weight: Weight = None) -> Float[Tensor, " members"]:
+        """Each member's action-space loss as trained on: squared, averaged, times ``action_loss_weight``."""
+        squared = action_space_loss(self.mean(params), self.low, self.high).square()
+        return self.config.action_loss_weight * average(squared, weight)
 
-    def merged(self, actor_loss: Float[Tensor, " members"], params: Tensor) -> Float[Tensor, " members"]:
+    def merged(
+        self, actor_loss: Float[Tensor, " members"], params: Tensor, weight: Weight = None
+    ) -> Float[Tensor, " members"]:
         """The actor's loss, with the action-space loss where that is merged."""
-        if self.config.action_loss != "merged":
-            return actor_loss
-        return actor_loss + self.config.action_loss_weight * self.overflow(params)
+        return actor_loss + self.overflow(params, weight) if self.config.action_loss == "merged" else actor_loss
 
-    def step_action_loss(self, obs: Float[Tensor, "members rows n o"]) -> None:
+    def step_action_loss(self, obs: Float[Tensor, "members rows n o"], weight: Weight = None) -> None:
         """The original's way: after each step, one of its own on the same frames, which leaves the estimate alone."""
         if self.config.action_loss == "separate":
-            self.descend(self._own_overflow(obs), self.action_adam)
+            self.descend(self._own_overflow(obs, weight), self.action_adam)
 
-    def own_overflow(self, obs: Float[Tensor, "members rows n o"]) -> Float[Tensor, " members"]:
-        """Each member's weighted action-space loss at the kept estimate."""
-        return self.config.action_loss_weight * self.overflow(self.policy(obs))
+    def own_overflow(self, obs: Float[Tensor, "members rows n o"], weight: Weight = None) -> Float[Tensor, " members"]:
+        """Each member's action-space loss at the kept estimate."""
+        return self.overflow(self.policy(obs), weight)
 
     def descend(self, loss: Float[Tensor, " members"], *optimisers: PopulationAdam) -> None:
         """One step of each member on its own loss, its gradients clipped for each optimiser by themselves."""
@@ -199,12 +211,12 @@ class Learner(ABC):
         params, everyone = self.policy(obs), self.policy.everyone(obs)
         controlled = self.config.metric
         return {
-            "reward": batch.reward.flatten(1).mean(1),
+            "reward": average(batch.reward),
             "snd": snd(everyone),
             **({} if controlled == "snd" else {controlled: METRICS[controlled].fn(everyone)}),
             "snd_hat": self.policy.snd_hat.clone(),
             "scale": self.policy.scale(),
-            "overflow": action_space_loss(self.mean(params), self.low, self.high).flatten(1).mean(1),
+            "overflow": average(action_space_loss(self.mean(params), self.low, self.high)),
             **self._distances(everyone),
         }
 
@@ -223,6 +235,18 @@ class Learner(ABC):
 
     def _adam(self, module: nn.Module, lr: float) -> PopulationAdam:
         return PopulationAdam(list(module.parameters()), lr, self.config.adam_eps)
+
+
+def average(values: Float[Tensor, "members rows *rest"], weight: Weight = None) -> Float[Tensor, " members"]:
+    """Each member's mean, in which every row counts alike, or as much as it weighs.
+
+    >>> average(torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), torch.tensor([True, True, False]))
+    tensor([1.5000, 4.5000])
+    """
+    if weight is not None:
+        share = weight.to(values.dtype)
+        values = values * (share / share.mean()).reshape(-1, *[1] * (values.ndim - 2))
+    return values.flatten(1).mean(1)
 
 
 def take(

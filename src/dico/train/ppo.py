@@ -9,7 +9,13 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from dico.squashed import gaussian_log_prob, squash
-from dico.train.learner import Batch, Decision, Learner, take
+from dico.train.learner import Batch, Decision, Learner, Weight, average, take
+
+MOST_PADDING = 0.05
+"""A pass's last minibatch is filled up with frames that weigh nothing, if they are no larger a share of the batch.
+
+Of another size than the others, it would have to be compiled and captured apart, which takes about as long again.
+"""
 
 
 class PPO(Learner):
@@ -37,13 +43,12 @@ class PPO(Learner):
             self._settle(batch)
         self._estimate()
         rows = self.order.shape[1]
-        size = min(self.config.minibatch, rows)
         for _ in range(self.config.epochs):
             self.order.copy_(self.rng.permutation(rows))
             self.cursor.zero_()
-            for _ in range(rows // size):
+            for _ in range(rows // self.size):
                 self._whole()
-            if rows % size:
+            if rows % self.size:
                 self._rest()
 
     def _settle(self, batch: Batch) -> None:
@@ -51,12 +56,14 @@ class PPO(Learner):
         self.batch = batch
         self.advantage, self.value_target = torch.zeros_like(batch.reward), torch.zeros_like(batch.reward)
         rows, device = batch.done[0].numel(), batch.done.device
-        size = min(self.config.minibatch, rows)
+        self.size = min(self.config.minibatch, rows)
+        self.padded = 0 < -rows % self.size <= MOST_PADDING * rows and self.policy.metric.of_means
         self.order = torch.zeros(self.members, rows, dtype=torch.int64, device=device)
         self.cursor = torch.zeros((), dtype=torch.int64, device=device)
         self._estimate = self.stage.procedure(self._advantages, list)
-        self._whole = self.stage.procedure(partial(self._minibatch, size), self._touched)
-        self._rest = self.stage.procedure(partial(self._minibatch, rows % size), self._touched)
+        self._whole = self.stage.procedure(partial(self._minibatch, self.size), self._touched)
+        rest = self.stage.procedure(partial(self._minibatch, rows % self.size), self._touched)
+        self._rest = self._whole if self.padded else rest
 
     @torch.no_grad()
     def _advantages(self) -> None:
@@ -75,9 +82,10 @@ class PPO(Learner):
     def _minibatch(self, size: int) -> None:
         batch = cast(Batch, self.batch)
         rows = self.order.shape[1]
-        index = self.order.index_select(1, (self.cursor + torch.arange(size, device=self.cursor.device)) % rows)
+        place = self.cursor + torch.arange(size, device=self.cursor.device)
+        index = self.order.index_select(1, place % rows)
         frames = (batch.obs, batch.raw, batch.log_prob, self.advantage, self.value_target)
-        self.update(*(take(x.flatten(1, 2), index) for x in frames))
+        self.update(*(take(x.flatten(1, 2), index) for x in frames), weight=place < rows if self.padded else None)
         self.cursor += size
 
     def _touched(self) -> list[Tensor]:
@@ -90,9 +98,11 @@ class PPO(Learner):
         log_prob: Float[Tensor, "members rows n"],
         advantage: Float[Tensor, "members rows n"],
         value_target: Float[Tensor, "members rows n"],
+        weight: Weight = None,
     ) -> None:
-        """One step on a minibatch."""
-        self.improve((self.actor_adam, self.critic_adam), obs, raw, log_prob, advantage, value_target)
+        """One step on a minibatch, whose frames count alike, or as much as they weigh."""
+        optimisers = (self.actor_adam, self.critic_adam)
+        self.improve(optimisers, obs, raw, log_prob, advantage, value_target, weight=weight)
 
     def loss(
         self,
@@ -102,13 +112,16 @@ class PPO(Learner):
         advantage: Tensor,
         value_target: Tensor,
         offsets: Tensor | None,
+        weight: Weight = None,
     ) -> tuple[Float[Tensor, " members"], Float[Tensor, " members"]]:
         """The actor's and the critic's losses together, which share no parameter; and the diversity estimate."""
-        params, snd_hat = self.act_and_estimate(obs, offsets)
-        actor_loss = self.merged(self.actor_loss(params, raw, log_prob, advantage), params)
-        return actor_loss + self.critic_loss(obs, value_target), snd_hat
+        params, snd_hat = self.act_and_estimate(obs, offsets, weight)
+        actor_loss = self.merged(self.actor_loss(params, raw, log_prob, advantage, weight), params, weight)
+        return actor_loss + self.critic_loss(obs, value_target, weight), snd_hat
 
-    def actor_loss(self, params: Tensor, raw: Tensor, log_prob: Tensor, advantage: Tensor) -> Float[Tensor, " members"]:
+    def actor_loss(
+        self, params: Tensor, raw: Tensor, log_prob: Tensor, advantage: Tensor, weight: Weight = None
+    ) -> Float[Tensor, " members"]:
         r""":math:`-E\min(r A, \mathrm{clip}(r, 1-\epsilon, 1+\epsilon) A)` of each member, r the probability ratio."""
         mean, std = params.chunk(2, -1)
         log_ratio = gaussian_log_prob(raw, mean, std) - log_prob
@@ -117,11 +130,11 @@ class PPO(Learner):
         clipped = log_ratio.clamp(math.log1p(-clip), math.log1p(clip))
         gain = torch.minimum(log_ratio.exp() * advantage, clipped.exp() * advantage)
         entropy = std.log().sum(-1) if self.config.entropy else torch.zeros_like(gain)
-        return -(gain + self.config.entropy * entropy).flatten(1).mean(1)
+        return -average(gain + self.config.entropy * entropy, weight)
 
-    def critic_loss(self, obs: Tensor, value_target: Tensor) -> Float[Tensor, " members"]:
+    def critic_loss(self, obs: Tensor, value_target: Tensor, weight: Weight = None) -> Float[Tensor, " members"]:
         """Mean squared error of each member's values."""
-        return (self.critic(obs) - value_target).square().flatten(1).mean(1)
+        return average((self.critic(obs) - value_target).square(), weight)
 
     def modules(self) -> dict[str, nn.Module]:
         """All networks by name."""

@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from dico.squashed import squash, squashed_log_prob
-from dico.train.learner import Decision, without_gradient
+from dico.train.learner import Decision, average, without_gradient
 from dico.train.offpolicy import OffPolicyLearner
 from dico.train.optimiser import PopulationAdam, follow_
 
@@ -71,7 +71,7 @@ class SAC(OffPolicyLearner):
         r""":math:`E[\alpha\log\pi(a|s)-\min_j Q_j(s,a)]` of each member."""
         value = self._values(partial(without_gradient, self.critic), obs, action).amin(1)
         alpha = self.log_alpha.detach().exp()[:, None, None]
-        return (alpha * log_prob - value).flatten(1).mean(1)
+        return average(alpha * log_prob - value)
 
     def critic_loss(
         self,
@@ -89,11 +89,11 @@ class SAC(OffPolicyLearner):
             next_value = self._values(self.delayed, next_obs, next_action).amin(1) - alpha * next_log_prob
             target = self.target(reward, done, next_value)
         error = self._values(self.critic, obs, action) - target[:, None]
-        return error.square().sum(1).flatten(1).mean(1)
+        return average(error.square().sum(1))
 
     def alpha_loss(self, log_prob: Float[Tensor, "members rows n"]) -> Float[Tensor, " members"]:
         r""":math:`-\log\alpha\,E[\log\pi(a|s)+\bar H]` of each member."""
-        return -self.log_alpha * (log_prob + self.target_entropy).flatten(1).mean(1)
+        return -self.log_alpha * average(log_prob + self.target_entropy)
 
     def _values(
         self, critic: Callable[[Tensor], Tensor], obs: Tensor, action: Tensor
