@@ -2,6 +2,7 @@
 
 sections (all, if none is named):
   waiting     fails if anything inside collecting or learning waits for the device
+  compiling   seconds that compiling and capturing take, on an empty cache and again on the one this filled
   iterations  seconds for an iteration at the paper's settings, the device's limits, and where the time goes
   steps       environment steps at 16,800 worlds
   agents      how cost grows with the team
@@ -15,6 +16,7 @@ sections (all, if none is named):
 import argparse
 import gc
 import json
+import os
 import platform
 import subprocess
 import sys
@@ -22,10 +24,11 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
-from gpu_cases import Case, clocked, device_rates, measured
+from gpu_cases import Case, clocked, compiled, device_rates, measured
 
 from dico.experiments import preset
 from dico.random import Random
@@ -35,6 +38,8 @@ from dico.train.machine import machine
 from dico.train.population import Population
 from dico.train.staging import Stage
 
+FIGURES = {"navigation": 28, "dispersion": 12, "tag": 20}
+"""Levels times seeds."""
 ITERATIONS = [
     Case("navigation", 1),
     Case("navigation", 1, action_loss="separate"),
@@ -50,6 +55,7 @@ FEWER_PASSES = {"epochs": 2}
 """Growth is told by single updates; a whole iteration of the largest would take minutes."""
 AGENTS = [Case("navigation", 1, agents=n, settings=FEWER_PASSES) for n in (2, 4, 8, 16, 32)]
 CASES = {
+    "compiling": [Case(task, members, action_loss="separate") for task, members in FIGURES.items()],
     "iterations": ITERATIONS,
     "agents": AGENTS,
     "sampled": [
@@ -78,10 +84,20 @@ def waiting() -> list[dict[str, Any]]:
     return rows
 
 
-def alone(section: str, index: int) -> dict[str, Any]:
+def compiling() -> Iterator[dict[str, Any]]:
+    """Each case twice, the second time with what the first has left in the compilers' caches."""
+    for index in range(len(CASES["compiling"])):
+        with TemporaryDirectory() as cache:
+            for found in ("nothing", "everything"):
+                yield alone("compiling", index, cache) | {"found in the cache": found}
+
+
+def alone(section: str, index: int, cache: str | None = None) -> dict[str, Any]:
     """A case in a process of its own, which no other case has left memory or compiled functions to."""
     command = [sys.executable, __file__, "--case", section, str(index)]
-    answer = subprocess.run(command, capture_output=True, text=True, check=False)
+    places = {f"{compiler}_CACHE_DIR": f"{cache}/{compiler}" for compiler in ("TORCHINDUCTOR", "TRITON")}
+    environment = os.environ | (places if cache else {})
+    answer = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     if answer.returncode:
         return {"case": str(CASES[section][index]), "error": f"status {answer.returncode}: {answer.stderr[-300:]}"}
     return json.loads(answer.stdout.splitlines()[-1])
@@ -166,6 +182,7 @@ def in_turn(section: str) -> Callable[[], Iterator[dict[str, Any]]]:
 
 SECTIONS: dict[str, Callable[[], Iterable[dict[str, Any]]]] = {
     "waiting": waiting,
+    "compiling": compiling,
     "iterations": in_turn("iterations"),
     "steps": steps,
     "agents": in_turn("agents"),
@@ -205,7 +222,8 @@ def main() -> None:
     torch._dynamo.config.recompile_limit = 64  # one function, many sizes
     if options.case:
         section, index = options.case
-        print(json.dumps(measured(CASES[section][int(index)])))
+        measure = compiled if section == "compiling" else measured
+        print(json.dumps(measure(CASES[section][int(index)])))
         return
     rate, copying = device_rates()
     about = machine(torch.device("cuda")) | {
@@ -218,7 +236,7 @@ def main() -> None:
     print(about, flush=True)
     sections = options.sections or list(SECTIONS)
     if options.prepare:
-        prepare([name for name in sections if name in CASES])
+        prepare([name for name in sections if name in CASES and name != "compiling"])
     for name in sections:
         results[name] = []
         for row in SECTIONS[name]():

@@ -69,6 +69,16 @@ def measured(case: Case) -> dict[str, Any]:
     return row | limits(config, case.members, updating) | spent(update, updating)
 
 
+def compiled(case: Case) -> dict[str, Any]:
+    """How much longer the first iteration takes than the second."""
+    first, population = clocked(lambda: started(case))
+    second = clocked(population.iterate)[0]
+    return {
+        "task": case.task, "algorithm": case.config.algorithm, "members": case.members,
+        "action loss": case.action_loss, "first s": first, "second s": second, "compiling s": first - second,
+    }  # fmt: skip
+
+
 def started(case: Case) -> Population:
     """After its first iteration, in which everything is compiled and captured."""
     population = Population(case.config, Stage("graphs", "cuda", case.precision))

@@ -78,13 +78,25 @@ def test_weights_compile_as_one_graph(method):
     torch.testing.assert_close(compiled(obs, weight=weight), call(obs, weight=weight))
 
 
+def test_rounded_networks_are_weighed_in_the_precision_of_the_estimate():
+    policy, obs = make().bfloat16(), batch(9).bfloat16()
+    policy.snd_hat = policy.snd_hat.float()
+    weight = torch.linspace(1, 2, 9)[:, None]
+    everyone = policy.deviations.everyone(obs).float()
+    expected = (dico.snd_at(everyone) * weight).sum() / (AGENTS * weight.sum())
+    torch.testing.assert_close(policy.estimate(obs, weight=weight), expected)
+
+
 @pytest.mark.unchecked
-@pytest.mark.parametrize("weight", [torch.ones(6), torch.ones(2, 6, 3), torch.ones(6, 2), 1.0, None], ids=str)
-def test_weights_are_of_rows(weight):
-    if weight is None:
-        metric, weight = dico.Metric(lambda params: dico.snd(params) ** 2, degree=2), torch.ones(6, 3)
-        message = r"weight must be left out for this metric: it is not made of mean distances \(of_means\)"
-    else:
-        metric, message = "snd", r"weight must be a tensor that broadcasts to \(6, 3\), got"
-    with pytest.raises(ValueError, match=message):
-        make(metric=metric).estimate(batch(6), weight=weight)
+@pytest.mark.parametrize("method", ["estimate", "forward_and_estimate"])
+@pytest.mark.parametrize("weight", [torch.ones(6), torch.ones(2, 6, 3), torch.ones(6, 2), 1.0], ids=str)
+def test_weights_are_of_rows(weight, method):
+    with pytest.raises(ValueError, match=r"weight must be a tensor that broadcasts to \(6, 3\), got"):
+        getattr(make(), method)(batch(6), weight=weight)
+
+
+@pytest.mark.unchecked
+def test_a_metric_that_is_not_made_of_means_has_no_weights():
+    policy = make(metric=dico.Metric(lambda params: dico.snd(params) ** 2, degree=2))
+    with pytest.raises(ValueError, match=r"weight must be left out for this metric: .* \(of_means\)"):
+        policy.estimate(batch(6), weight=torch.ones(6, 3))

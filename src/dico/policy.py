@@ -207,9 +207,10 @@ class DiCo(Precise):
         of agents is as likely at every row: SND stays unbiased, though no longer exact, and each network sees k
         rows of a team instead of n (see :func:`~dico.nets.at_offsets`).
 
-        ``weight`` says how much each row of ``obs`` counts, 1 by default; ``True`` and ``False`` will do. Rows that pad
-        a batch, or are of agents that no longer act, weigh 0. Its shape is that of ``obs`` without the last axis, or
-        broadcasts to it.
+        ``weight`` says how much each row of ``obs`` counts, all alike by default; ``True`` and ``False`` will do. Rows
+        that pad a batch, or are of agents that no longer act, weigh 0 (they must be finite all the same); none weighs
+        less, and some must weigh more. Its shape is that of ``obs`` without the last axis, or broadcasts to it: for
+        teams ``(..., n, o)``, a weight of each team is ``(..., 1)``.
 
         >>> policy, obs = DiCo.mlp(n_agents=20, obs_dim=4, act_dim=2, constraint=0.5), torch.randn(100, 20, 4)
         >>> offsets = torch.rand(100, 20).argsort(-1)[:, :2]  # a random pair of agents at each observation
@@ -219,10 +220,10 @@ class DiCo(Precise):
         >>> torch.allclose(policy.estimate(obs, weight=first), policy.estimate(obs[:60]))
         True
         """
+        self._check_obs(obs, per_agent=offsets is not None)
+        self._check_weight(weight, obs)
         if offsets is None:
-            self._check_obs(obs)
             return self._soft_update(self._deviations_of_everyone(obs), weight)
-        self._check_obs(obs, per_agent=True)
         self._check_offsets(offsets, obs)
         return self._soft_update(self.kind.deviation(at_offsets(self.deviations, obs, offsets)), weight)
 
@@ -235,6 +236,7 @@ class DiCo(Precise):
         ``weight`` is that of :meth:`estimate`.
         """
         self._check_obs(obs, per_agent=True)
+        self._check_weight(weight, obs)
         everyone = self._deviations_of_everyone(obs)
         snd_hat = self._soft_update(everyone, weight)
         own = everyone.diagonal(dim1=-3, dim2=-2).movedim(-1, -2)
@@ -294,6 +296,7 @@ class DiCo(Precise):
         before = self.snd_hat
         everyone = everyone.to(before.dtype)
         if weight is not None:
+            # deviations that are multiplied are as much farther apart
             everyone = self._shares(weight, everyone)[..., None, None] * everyone
         measured = self.metric.fn(self._flat(everyone))
         tau = torch.where(self.has_estimate, self.tau.to(before.dtype), 1.0)
@@ -307,16 +310,10 @@ class DiCo(Precise):
         return soft + soft / measured_now * (measured - measured.detach())
 
     def _shares(self, weight: Tensor, everyone: Float[Tensor, "*rows n d"]) -> Float[Tensor, "*rows"]:
-        """Weights of mean 1. What they multiply is as much farther apart: so they weigh the rows' distances."""
+        """Each row's weight, of mean 1 over a member's rows."""
         rows = everyone.shape[:-2]
-        if not self.metric.of_means:
-            raise ValueError("weight must be left out for this metric: it is not made of mean distances (of_means)")
-        if not isinstance(weight, Tensor) or not _broadcasts(weight.shape, rows):
-            got = tuple(weight.shape) if isinstance(weight, Tensor) else repr(weight)
-            raise ValueError(f"weight must be a tensor that broadcasts to {tuple(rows)}, got {got}")
         weight = weight.to(everyone.dtype).expand(rows)
-        mean = weight.mean(tuple(range(len(self.members), len(rows))), keepdim=True)
-        return weight / mean
+        return weight / weight.mean(tuple(range(len(self.members), len(rows))), keepdim=True)
 
     def _flat(self, params: Tensor) -> Tensor:
         return params.reshape(*self.members, -1, *params.shape[-2:])
@@ -340,6 +337,15 @@ class DiCo(Precise):
             form = ", ".join(map(str, (*obs.shape[:-2], "k")))
             got = f"{tuple(offsets.shape)} {offsets.dtype}" if isinstance(offsets, Tensor) else repr(offsets)
             raise ValueError(f"offsets must be integers ({form}), k at least 2, got {got}")
+
+    def _check_weight(self, weight: Tensor | None, obs: Tensor) -> None:
+        if weight is None:
+            return
+        if not self.metric.of_means:
+            raise ValueError("weight must be left out for this metric: it is not made of mean distances (of_means)")
+        if not isinstance(weight, Tensor) or not _broadcasts(weight.shape, obs.shape[:-1]):
+            got = tuple(weight.shape) if isinstance(weight, Tensor) else repr(weight)
+            raise ValueError(f"weight must be a tensor that broadcasts to {tuple(obs.shape[:-1])}, got {got}")
 
     def _warn_if_out_of_reach(self, low: Vector, high: Vector) -> None:
         if self.kind.width > 1 or self.metric is not METRICS["snd"] or self.n_agents == 1:

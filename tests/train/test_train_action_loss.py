@@ -19,7 +19,7 @@ def outside(algorithm, **options):
     obs = torch.randn(2, 20, TEAM.n_agents, TEAM.obs_dim)
     ours.policy.commit_(torch.tensor([0.5, 0.9]))
     with torch.no_grad():
-        assert (ours.overflow(ours.policy(obs)) > 0.01).all()
+        assert (ours.action_loss(ours.policy(obs)) > 0.01).all()
     return ours, obs
 
 
@@ -99,7 +99,7 @@ def test_learning_takes_the_loss_into_account(algorithm):
         )
         ours.learn(batch_of(ours))
         with torch.no_grad():
-            overflow[way] = ours.overflow(ours.policy(obs))[1]
+            overflow[way] = ours.action_loss(ours.policy(obs))[1]
     assert overflow["separate"] < overflow["off"]
     assert overflow["merged"] < overflow["off"]
 
@@ -112,7 +112,10 @@ def test_a_step_of_learning_keeps_the_estimate_that_the_actors_loss_used(algorit
     ours.policy.commit_(torch.tensor([0.5, 0.9]))
     seen = []
     update = ours.update
-    ours.update = lambda obs, *rest: (seen.append(ours.policy.estimate(obs).detach()), update(obs, *rest))[1]
+    ours.update = lambda obs, *rest, **weight: (
+        seen.append(ours.policy.estimate(obs).detach()),
+        update(obs, *rest, **weight),
+    )[1]
     ours.learn(batch)
     (expected,) = seen
     torch.testing.assert_close(ours.policy.snd_hat, expected)

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from dico.nets import SharedMLP
-from dico.train.optimiser import PopulationAdam, clip_factors, follow_, per_member
+from dico.train.optimiser import PopulationAdam, clip_factors, flat, follow_
 
 MEMBERS = 3
 SHAPES = ((4, 5), (1, 5), (2, 3, 2))
@@ -29,7 +29,7 @@ def test_adam_equals_pytorchs_for_each_member(lr):
     for step in range(20):
         # from tiny, where epsilon counts, to large
         given = gradients(step + 1, scales=(1e-5, 1.0, 100.0))
-        adam.step([g.clone() for g in given])
+        adam.step(flat(given))
         for k, (alone, judge) in enumerate(zip(theirs, judges, strict=True)):
             for p, g in zip(alone, given, strict=True):
                 p.grad = g[k].clone()
@@ -43,7 +43,7 @@ def test_adam_leaves_other_members_alone():
     adams = [PopulationAdam(p, 1e-2) for p in (with_nan, without)]
     for step in range(3):
         for adam, scale in zip(adams, (float("nan"), 1.0), strict=True):
-            adam.step(gradients(step, scales=(1.0, scale, 1.0)))
+            adam.step(flat(gradients(step, scales=(1.0, scale, 1.0))))
     for broken, whole in zip(with_nan, without, strict=True):
         assert torch.equal(broken[[0, 2]], whole[[0, 2]])
         assert broken[1].isnan().all()
@@ -51,21 +51,20 @@ def test_adam_leaves_other_members_alone():
 
 def test_clipping_equals_pytorchs_for_each_member():
     theirs = gradients(0, scales=(1e-3, 2.0, 50.0))
-    factors = clip_factors(theirs, 5.0)
+    factors = clip_factors(flat(theirs), 5.0)
     assert factors[0] == 1 > factors[1] > factors[2]
-    ours = [per_member(factors, g) * g for g in theirs]
     for k in range(MEMBERS):
         alone = [nn.Parameter(torch.zeros_like(g[k])) for g in theirs]
         for p, g in zip(alone, theirs, strict=True):
             p.grad = g[k].clone()
         nn.utils.clip_grad_norm_(alone, 5.0)
-        for p, g in zip(alone, ours, strict=True):
-            torch.testing.assert_close(g[k], p.grad)
+        for p, g in zip(alone, theirs, strict=True):
+            torch.testing.assert_close(factors[k] * g[k], p.grad)
 
 
 @pytest.mark.parametrize("scale", [1e6, float("nan"), float("inf")])
 def test_clipping_one_member_leaves_the_others(scale):
-    factors = clip_factors(gradients(0, scales=(1e-3, scale, 1e-3)), 5.0)
+    factors = clip_factors(flat(gradients(0, scales=(1e-3, scale, 1e-3))), 5.0)
     assert factors[[0, 2]].tolist() == [1, 1]
     assert factors[1] != 1
 
@@ -74,8 +73,9 @@ def test_clipping_one_member_leaves_the_others(scale):
 def test_a_step_takes_each_members_factor(lr):
     factors = torch.tensor([0.5, 1.0, 0.01])
     ours, theirs = ([nn.Parameter(torch.zeros(MEMBERS, *shape)) for shape in SHAPES] for _ in range(2))
-    PopulationAdam(ours, lr, eps=1.0).step(gradients(0), factors)
-    PopulationAdam(theirs, lr, eps=1.0).step([per_member(factors, g) * g for g in gradients(0)])
+    gradient = flat(gradients(0))
+    PopulationAdam(ours, lr, eps=1.0).step(gradient, factors)
+    PopulationAdam(theirs, lr, eps=1.0).step(factors[:, None] * gradient)
     for mine, other in zip(ours, theirs, strict=True):
         torch.testing.assert_close(mine, other)
         assert not torch.equal(mine[0], mine[1])

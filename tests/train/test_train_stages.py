@@ -65,8 +65,10 @@ def test_compilers_for_a_cuda_device_start_at_once(monkeypatch, arguments, start
     Stage(*arguments)
 
 
-def test_bf16_rounds_and_trains():
-    exact, rounded = (Population(config(), Stage("eager", "cpu", p)).iterate() for p in ("float32", "bf16"))
+@pytest.mark.parametrize("minibatch", [24, 14], ids=["", "filled up"])
+def test_bf16_rounds_and_trains(minibatch):
+    settings = config(minibatch=minibatch)
+    exact, rounded = (Population(settings, Stage("eager", "cpu", p)).iterate() for p in ("float32", "bf16"))
     assert exact[0]["snd"] != rounded[0]["snd"]
     assert rounded[0]["reward"] == pytest.approx(exact[0]["reward"], abs=1e-2)
 

@@ -80,7 +80,7 @@ class Config:
     epochs: int = 45
     """PPO: passes over a batch."""
     minibatch: int = 4096
-    """PPO: frames in a minibatch."""
+    """PPO: frames in a minibatch; the last of a pass has what is left."""
     clip: float = 0.2
     """PPO: how far the probability ratio may leave 1."""
     gae_lambda: float = 0.9

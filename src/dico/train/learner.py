@@ -18,7 +18,7 @@ from dico.policy import DiCo, Estimated
 from dico.random import Random
 from dico.train.config import Config
 from dico.train.critics import CentralCritic, LocalCritic, initialise_
-from dico.train.optimiser import PopulationAdam, clip_factors
+from dico.train.optimiser import PopulationAdam, clip_factors, flat
 from dico.train.staging import Stage
 
 Weight = Shaped[Tensor, " rows"] | None
@@ -68,7 +68,7 @@ class Learner(ABC):
     loss: Callable[..., tuple[Tensor, Tensor]]
     """Each member's loss on a minibatch, and its diversity estimate; every algorithm has its own.
 
-    Its arguments are the observations, what else the algorithm needs, and :meth:`draw_offsets`.
+    Its arguments are the observations, what else the algorithm needs, :meth:`draw_offsets`, and for PPO the weight.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class Learner(ABC):
         self.actor_adam = self._adam(self.policy, config.lr)
         self.action_adam = self._adam(self.policy, config.action_loss_lr)
         self._loss = stage.function(self.loss)
-        self._own_overflow = stage.function(self.own_overflow)
+        self._own_action_loss = stage.function(self.own_action_loss)
         # two functions: PyTorch's compilers fail on sums beside what the optimiser does (pytorch/pytorch#176591)
         self._clip_factors = stage.function(clip_factors)
         self._step = stage.function(PopulationAdam.step)
@@ -156,8 +156,8 @@ class Learner(ABC):
 
         What is random in the loss comes from outside: drawn in there, a compiled backward pass might draw it again.
         """
-        weighted = {} if weight is None else {"weight": weight}
-        loss, snd_hat = self._loss(obs, *rest, self.draw_offsets(obs), **weighted)
+        weighted = () if weight is None else (weight,)
+        loss, snd_hat = self._loss(obs, *rest, self.draw_offsets(obs), *weighted)
         self.descend(loss, *optimisers)
         self.policy.commit_(snd_hat)
         self.step_action_loss(obs, weight)
@@ -166,7 +166,7 @@ class Learner(ABC):
         """The means among a policy's outputs."""
         return params[..., : len(self.team.low)]
 
-    def overflow(self, params: Tensor, weight: Weight = None) -> Float[Tensor, " members"]:
+    def action_loss(self, params: Tensor, weight: Weight = None) -> Float[Tensor, " members"]:
         """Each member's action-space loss as trained on: squared, averaged, times ``action_loss_weight``."""
         squared = action_space_loss(self.mean(params), self.low, self.high).square()
         return self.config.action_loss_weight * average(squared, weight)
@@ -175,16 +175,18 @@ class Learner(ABC):
         self, actor_loss: Float[Tensor, " members"], params: Tensor, weight: Weight = None
     ) -> Float[Tensor, " members"]:
         """The actor's loss, with the action-space loss where that is merged."""
-        return actor_loss + self.overflow(params, weight) if self.config.action_loss == "merged" else actor_loss
+        return actor_loss + self.action_loss(params, weight) if self.config.action_loss == "merged" else actor_loss
 
     def step_action_loss(self, obs: Float[Tensor, "members rows n o"], weight: Weight = None) -> None:
         """The original's way: after each step, one of its own on the same frames, which leaves the estimate alone."""
         if self.config.action_loss == "separate":
-            self.descend(self._own_overflow(obs, weight), self.action_adam)
+            self.descend(self._own_action_loss(obs, weight), self.action_adam)
 
-    def own_overflow(self, obs: Float[Tensor, "members rows n o"], weight: Weight = None) -> Float[Tensor, " members"]:
+    def own_action_loss(
+        self, obs: Float[Tensor, "members rows n o"], weight: Weight = None
+    ) -> Float[Tensor, " members"]:
         """Each member's action-space loss at the kept estimate."""
-        return self.overflow(self.policy(obs), weight)
+        return self.action_loss(self.policy(obs), weight)
 
     def descend(self, loss: Float[Tensor, " members"], *optimisers: PopulationAdam) -> None:
         """One step of each member on its own loss, its gradients clipped for each optimiser by themselves."""
@@ -192,7 +194,8 @@ class Learner(ABC):
         gradients = list(torch.autograd.grad(loss.sum(), parameters))
         for optimiser in optimisers:
             own, gradients = gradients[: len(optimiser.parameters)], gradients[len(optimiser.parameters) :]
-            self._step(optimiser, own, self._clip_factors(own, self.config.max_grad_norm))
+            gradient = flat(own)
+            self._step(optimiser, gradient, self._clip_factors(gradient, self.config.max_grad_norm))
 
     def tensors(self) -> dict[str, Tensor]:
         """Everything that an update writes and the next one reads, by name."""
@@ -240,8 +243,8 @@ class Learner(ABC):
 def average(values: Float[Tensor, "members rows *rest"], weight: Weight = None) -> Float[Tensor, " members"]:
     """Each member's mean, in which every row counts alike, or as much as it weighs.
 
-    >>> average(torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), torch.tensor([True, True, False]))
-    tensor([1.5000, 4.5000])
+    >>> average(torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), torch.tensor([1, 3, 0]))
+    tensor([1.7500, 4.7500])
     """
     if weight is not None:
         share = weight.to(values.dtype)

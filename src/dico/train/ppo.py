@@ -14,7 +14,8 @@ from dico.train.learner import Batch, Decision, Learner, Weight, average, take
 MOST_PADDING = 0.05
 """A pass's last minibatch is filled up with frames that weigh nothing, if they are no larger a share of the batch.
 
-Of another size than the others, it would have to be compiled and captured apart, which takes about as long again.
+Of another size than the others, it would have to be compiled and captured apart, which takes about as long again. In
+eager mode it is filled up too: all stages do the same.
 """
 
 
@@ -42,28 +43,30 @@ class PPO(Learner):
         if self.batch is not batch:
             self._settle(batch)
         self._estimate()
-        rows = self.order.shape[1]
         for _ in range(self.config.epochs):
-            self.order.copy_(self.rng.permutation(rows))
+            order = self.rng.permutation(self.rows)
+            self.order.copy_(torch.cat((order, order[:, : self.padding]), 1))
             self.cursor.zero_()
-            for _ in range(rows // self.size):
+            for _ in range(self.order.shape[1] // self.size):
                 self._whole()
-            if rows % self.size:
+            if self.order.shape[1] % self.size:
                 self._rest()
 
     def _settle(self, batch: Batch) -> None:
         """Take a batch's memory as that of all further ones."""
         self.batch = batch
         self.advantage, self.value_target = torch.zeros_like(batch.reward), torch.zeros_like(batch.reward)
-        rows, device = batch.done[0].numel(), batch.done.device
-        self.size = min(self.config.minibatch, rows)
-        self.padded = 0 < -rows % self.size <= MOST_PADDING * rows and self.policy.metric.of_means
-        self.order = torch.zeros(self.members, rows, dtype=torch.int64, device=device)
+        self.rows, device = batch.done[0].numel(), batch.done.device
+        self.size = min(self.config.minibatch, self.rows)
+        missing = -self.rows % self.size
+        fills = self.policy.metric.of_means and missing <= MOST_PADDING * self.rows
+        self.padding = missing if fills else 0
+        rest = (self.rows + self.padding) % self.size
+        self.order = torch.zeros(self.members, self.rows + self.padding, dtype=torch.int64, device=device)
         self.cursor = torch.zeros((), dtype=torch.int64, device=device)
         self._estimate = self.stage.procedure(self._advantages, list)
         self._whole = self.stage.procedure(partial(self._minibatch, self.size), self._touched)
-        rest = self.stage.procedure(partial(self._minibatch, rows % self.size), self._touched)
-        self._rest = self._whole if self.padded else rest
+        self._rest = self.stage.procedure(partial(self._minibatch, rest), self._touched)
 
     @torch.no_grad()
     def _advantages(self) -> None:
@@ -81,11 +84,11 @@ class PPO(Learner):
 
     def _minibatch(self, size: int) -> None:
         batch = cast(Batch, self.batch)
-        rows = self.order.shape[1]
-        place = self.cursor + torch.arange(size, device=self.cursor.device)
-        index = self.order.index_select(1, place % rows)
+        place = (self.cursor + torch.arange(size, device=self.cursor.device)) % self.order.shape[1]
+        index = self.order.index_select(1, place)
         frames = (batch.obs, batch.raw, batch.log_prob, self.advantage, self.value_target)
-        self.update(*(take(x.flatten(1, 2), index) for x in frames), weight=place < rows if self.padded else None)
+        weight = place < self.rows if self.padding else None
+        self.update(*(take(x.flatten(1, 2), index) for x in frames), weight=weight)
         self.cursor += size
 
     def _touched(self) -> list[Tensor]:
