@@ -157,11 +157,18 @@ def test_the_plan_counts_what_is_there():
     assert plan.batch == sum(x.nbytes for x in [*frames, *tensors_of(one.rollout.starts).values(), *gradients])
 
 
-@pytest.mark.parametrize(("compared", "share"), [(2, 0.5), (4, 0.7), (8, 1.0), (9, 1.0)])
+@pytest.mark.parametrize(("compared", "share"), [(2, 2 / 3), (4, 5 / 6), (8, 1.0), (9, 1.0)])
 def test_the_plan_knows_that_fewer_agents_are_compared(compared, share):
     whole, some = (Plan.of(preset("paper", task_options=("n_agents=8",), estimate_agents=k)) for k in (None, compared))
-    # for each agent: shared network, critic and 8 deviations; or its own deviation, and as many as are compared
+    # for each agent: shared network, critic and 8 deviations; or its own deviation, and as many as are compared, which
+    # hold half as much
     assert some.working == pytest.approx(share * whole.working)
+
+
+@pytest.mark.parametrize(("minibatch", "times"), [(4096, 1.0), (11_000, 1 + 5 / 11)], ids=["filled up", "apart"])
+def test_the_plan_knows_of_a_minibatch_that_is_captured_apart(minibatch, times):
+    even, one = (Plan.of(preset("paper", minibatch=size)) for size in (4000, minibatch))
+    assert one.working == pytest.approx(times * minibatch / 4000 * even.working)
 
 
 @pytest.mark.parametrize("section", ["iterations", "members", "agents", "sampled"])

@@ -11,11 +11,14 @@ from dico.train.config import Config
 from dico.train.learner import Learner
 from dico.train.offpolicy import OffPolicyLearner
 from dico.train.population import Population
+from dico.train.ppo import last_minibatch
 from dico.train.rollout import STARTS_PER_ENV, tensors_of
 from dico.train.staging import Stage
 
 COPIES = 6
 """An update holds so many numbers for each hidden unit of each row: its value, and what the backward pass adds."""
+COMPARED_COPIES = 3
+"""And so many for each row that is there to compare agents: of large teams, nearly all. Both are from measurements."""
 ALONGSIDE = 2**30
 """Bytes that CUDA, its libraries and captured graphs take beside the tensors."""
 FILLED = 0.9
@@ -91,12 +94,15 @@ def _working(learner: Learner) -> int:
     """Hidden units of all rows at once, times the numbers held for each."""
     config, n = learner.config, learner.team.n_agents
     frames = min(config.minibatch, config.frames_per_batch) if config.on_policy else config.batch
+    apart = last_minibatch(config, config.frames_per_batch)[1] / frames if config.on_policy else 0.0
     estimated, compared = config.estimated(frames), config.compared(n)
     own = n if estimated < frames or compared < n else 0  # otherwise among those of the estimate
     critics = 1 if config.on_policy else 3  # the target's and the actor's view of it too
-    updating = COPIES * (frames * (n + own + critics * n) + estimated * n * compared)
+    updating = COPIES * frames * (n + own + critics * n) + COMPARED_COPIES * estimated * n * compared
     measuring = 3 * measured_frames(n) * (n + n * n)  # without a backward pass
-    return 4 * max(config.hidden, default=1) * len(config.hidden) * max(updating, measuring)
+    hidden = max(config.hidden, default=1) * len(config.hidden)
+    # what is captured apart has memory of its own
+    return 4 * hidden * max(round((1 + apart) * updating), measuring)
 
 
 def _bytes(tensors: Iterable[Tensor]) -> int:

@@ -8,7 +8,9 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from dico.metrics import METRICS
 from dico.squashed import gaussian_log_prob, squash
+from dico.train.config import Config
 from dico.train.learner import Batch, Decision, Learner, Weight, average, take
 
 MOST_PADDING = 0.05
@@ -17,6 +19,21 @@ MOST_PADDING = 0.05
 Of another size than the others, it would have to be compiled and captured apart, which takes about as long again. In
 eager mode it is filled up too: all stages do the same.
 """
+
+
+def last_minibatch(config: Config, rows: int) -> tuple[int, int]:
+    """How many frames fill up the last minibatch of ``rows``; or, if none do, how many it has of its own.
+
+    >>> last_minibatch(Config(minibatch=4096), 60_000)
+    (1440, 0)
+    >>> last_minibatch(Config(minibatch=4096), 6000)
+    (0, 1904)
+    """
+    size = min(config.minibatch, rows)
+    missing = -rows % size
+    if METRICS[config.metric].of_means and missing <= MOST_PADDING * rows:
+        return missing, 0
+    return 0, rows % size
 
 
 class PPO(Learner):
@@ -47,9 +64,10 @@ class PPO(Learner):
             order = self.rng.permutation(self.rows)
             self.order.copy_(torch.cat((order, order[:, : self.padding]), 1))
             self.cursor.zero_()
-            for _ in range(self.order.shape[1] // self.size):
+            wholes, rest = divmod(self.order.shape[1], self.size)
+            for _ in range(wholes):
                 self._whole()
-            if self.order.shape[1] % self.size:
+            if rest:
                 self._rest()
 
     def _settle(self, batch: Batch) -> None:
@@ -58,10 +76,7 @@ class PPO(Learner):
         self.advantage, self.value_target = torch.zeros_like(batch.reward), torch.zeros_like(batch.reward)
         self.rows, device = batch.done[0].numel(), batch.done.device
         self.size = min(self.config.minibatch, self.rows)
-        missing = -self.rows % self.size
-        fills = self.policy.metric.of_means and missing <= MOST_PADDING * self.rows
-        self.padding = missing if fills else 0
-        rest = (self.rows + self.padding) % self.size
+        self.padding, rest = last_minibatch(self.config, self.rows)
         self.order = torch.zeros(self.members, self.rows + self.padding, dtype=torch.int64, device=device)
         self.cursor = torch.zeros((), dtype=torch.int64, device=device)
         self._estimate = self.stage.procedure(self._advantages, list)
