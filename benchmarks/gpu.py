@@ -2,7 +2,7 @@
 
 sections (all, if none is named):
   waiting     fails if anything inside collecting or learning waits for the device
-  compiling   seconds that compiling and capturing take, on an empty cache and again on the one this filled
+  compiling   seconds that compiling and capturing take, on an empty cache, and again on the cache that this left
   iterations  seconds for an iteration at the paper's settings, the device's limits, and where the time goes
   steps       environment steps at 16,800 worlds
   agents      how cost grows with the team
@@ -28,7 +28,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
-from gpu_cases import Case, clocked, compiled, device_rates, measured
+from gpu_cases import Case, clocked, compile_seconds, device_rates, measured
 
 from dico.experiments import preset
 from dico.random import Random
@@ -38,8 +38,8 @@ from dico.train.machine import machine
 from dico.train.population import Population
 from dico.train.staging import Stage
 
-FIGURES = {"navigation": 28, "dispersion": 12, "tag": 20}
-"""Levels times seeds."""
+FIGURES = {task: len(preset("paper", task).members) for task in ("navigation", "dispersion", "tag")}
+"""How many members a figure of the paper has."""
 ITERATIONS = [
     Case("navigation", 1),
     Case("navigation", 1, action_loss="separate"),
@@ -87,7 +87,7 @@ def waiting() -> list[dict[str, Any]]:
 def compiling() -> Iterator[dict[str, Any]]:
     """Each case twice, the second time with what the first has left in the compilers' caches."""
     for index in range(len(CASES["compiling"])):
-        with TemporaryDirectory() as cache:
+        with TemporaryDirectory(ignore_cleanup_errors=True) as cache:
             for found in ("nothing", "everything"):
                 yield alone("compiling", index, cache) | {"found in the cache": found}
 
@@ -222,7 +222,7 @@ def main() -> None:
     torch._dynamo.config.recompile_limit = 64  # one function, many sizes
     if options.case:
         section, index = options.case
-        measure = compiled if section == "compiling" else measured
+        measure = compile_seconds if section == "compiling" else measured
         print(json.dumps(measure(CASES[section][int(index)])))
         return
     rate, copying = device_rates()

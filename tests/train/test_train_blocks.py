@@ -165,7 +165,11 @@ def test_the_plan_knows_that_fewer_agents_are_compared(compared, share):
     assert some.working == pytest.approx(share * whole.working)
 
 
-@pytest.mark.parametrize(("minibatch", "times"), [(4096, 1.0), (11_000, 1 + 5 / 11)], ids=["filled up", "apart"])
+@pytest.mark.parametrize(
+    ("minibatch", "times"),
+    [(4096, 1.0), (11_000, 1 + 5 / 11), (100_000, 0.6)],
+    ids=["filled up", "apart", "larger than a batch"],
+)
 def test_the_plan_knows_of_a_minibatch_that_is_captured_apart(minibatch, times):
     even, one = (Plan.of(preset("paper", minibatch=size)) for size in (4000, minibatch))
     assert one.working == pytest.approx(times * minibatch / 4000 * even.working)

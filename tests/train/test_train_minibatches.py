@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from populations import batch_of, learner, parameters
+from populations import batch_of, config, learner, parameters
 
 from dico.metrics import METRICS, Metric, snd
 from dico.train import ppo
@@ -58,6 +58,11 @@ def test_none_is_filled_up_with_much_or_without_need(minibatch, expected):
     counted = updates(one)
     one.learn(batch_of(one))
     assert counted == expected
+
+
+@pytest.mark.parametrize(("minibatch", "missing"), [(35, 5), (53, 0), (25, 0), (1000, 0)])
+def test_up_to_a_twentieth_of_a_batch_is_filled_up(minibatch, missing):
+    assert ppo.padding(config(minibatch=minibatch), 100) == missing
 
 
 def test_none_is_filled_up_where_frames_cannot_be_weighed(monkeypatch):

@@ -38,6 +38,18 @@ def test_adam_equals_pytorchs_for_each_member(lr):
                 torch.testing.assert_close(mine[k], p, rtol=2e-6, atol=4e-6 * rates[k])
 
 
+def test_the_state_of_each_parameter_has_its_shape_and_name():
+    """Checkpoints hold it so."""
+    adam = PopulationAdam([nn.Parameter(torch.zeros(MEMBERS, *shape)) for shape in SHAPES], 1e-2)
+    adam.step(flat(gradients(0)))
+    state = adam.tensors()
+    assert state.pop("count") == 1
+    for i, gradient in enumerate(gradients(0)):
+        torch.testing.assert_close(state.pop(f"first.{i}"), 0.1 * gradient)
+        torch.testing.assert_close(state.pop(f"second.{i}"), 0.001 * gradient.square())
+    assert not state
+
+
 def test_adam_leaves_other_members_alone():
     with_nan, without = ([nn.Parameter(p) for p in gradients(0)] for _ in range(2))
     adams = [PopulationAdam(p, 1e-2) for p in (with_nan, without)]

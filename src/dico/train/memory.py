@@ -11,14 +11,14 @@ from dico.train.config import Config
 from dico.train.learner import Learner
 from dico.train.offpolicy import OffPolicyLearner
 from dico.train.population import Population
-from dico.train.ppo import last_minibatch
+from dico.train.ppo import padding
 from dico.train.rollout import STARTS_PER_ENV, tensors_of
 from dico.train.staging import Stage
 
 COPIES = 6
 """An update holds so many numbers for each hidden unit of each row: its value, and what the backward pass adds."""
 COMPARED_COPIES = 3
-"""And so many for each row that is there to compare agents: of large teams, nearly all. Both are from measurements."""
+"""And so many of each row that agents are compared at: nearly all rows of a large team. Both fit measurements."""
 ALONGSIDE = 2**30
 """Bytes that CUDA, its libraries and captured graphs take beside the tensors."""
 FILLED = 0.9
@@ -65,7 +65,7 @@ class Plan:
             for value in learner.kept.values()
         )
         return cls(_bytes(one.tensors().values()), frames + starts + gradients, _bytes(kept),
-                   max(_working(learner) for learner in one.learners))  # fmt: skip
+                   sum(_working(learner) for learner in one.learners))  # fmt: skip
 
     def fitting(self, free: int) -> int:
         """How many members fit into ``free`` bytes; at least one is tried."""
@@ -94,14 +94,15 @@ def _working(learner: Learner) -> int:
     """Hidden units of all rows at once, times the numbers held for each."""
     config, n = learner.config, learner.team.n_agents
     frames = min(config.minibatch, config.frames_per_batch) if config.on_policy else config.batch
-    apart = last_minibatch(config, config.frames_per_batch)[1] / frames if config.on_policy else 0.0
+    batch = config.frames_per_batch
+    apart = (batch + padding(config, batch)) % frames / frames if config.on_policy else 0.0
     estimated, compared = config.estimated(frames), config.compared(n)
     own = n if estimated < frames or compared < n else 0  # otherwise among those of the estimate
     critics = 1 if config.on_policy else 3  # the target's and the actor's view of it too
     updating = COPIES * frames * (n + own + critics * n) + COMPARED_COPIES * estimated * n * compared
     measuring = 3 * measured_frames(n) * (n + n * n)  # without a backward pass
     hidden = max(config.hidden, default=1) * len(config.hidden)
-    # what is captured apart has memory of its own
+    # every captured graph has memory of its own
     return 4 * hidden * max(round((1 + apart) * updating), measuring)
 
 

@@ -14,26 +14,21 @@ from dico.train.config import Config
 from dico.train.learner import Batch, Decision, Learner, Weight, average, take
 
 MOST_PADDING = 0.05
-"""A pass's last minibatch is filled up with frames that weigh nothing, if they are no larger a share of the batch.
+"""A pass's last minibatch is filled up with frames that weigh nothing, if they are at most this share of the batch.
 
 Of another size than the others, it would have to be compiled and captured apart, which takes about as long again. In
 eager mode it is filled up too: all stages do the same.
 """
 
 
-def last_minibatch(config: Config, rows: int) -> tuple[int, int]:
-    """How many frames fill up the last minibatch of ``rows``; or, if none do, how many it has of its own.
+def padding(config: Config, rows: int) -> int:
+    """How many frames fill up the last minibatch of ``rows``: all that it lacks, or none.
 
-    >>> last_minibatch(Config(minibatch=4096), 60_000)
+    >>> padding(Config(minibatch=4096), 60_000), padding(Config(minibatch=4096), 6000)
     (1440, 0)
-    >>> last_minibatch(Config(minibatch=4096), 6000)
-    (0, 1904)
     """
-    size = min(config.minibatch, rows)
-    missing = -rows % size
-    if METRICS[config.metric].of_means and missing <= MOST_PADDING * rows:
-        return missing, 0
-    return 0, rows % size
+    missing = -rows % min(config.minibatch, rows)
+    return missing if METRICS[config.metric].of_means and missing <= MOST_PADDING * rows else 0
 
 
 class PPO(Learner):
@@ -76,11 +71,12 @@ class PPO(Learner):
         self.advantage, self.value_target = torch.zeros_like(batch.reward), torch.zeros_like(batch.reward)
         self.rows, device = batch.done[0].numel(), batch.done.device
         self.size = min(self.config.minibatch, self.rows)
-        self.padding, rest = last_minibatch(self.config, self.rows)
+        self.padding = padding(self.config, self.rows)
         self.order = torch.zeros(self.members, self.rows + self.padding, dtype=torch.int64, device=device)
         self.cursor = torch.zeros((), dtype=torch.int64, device=device)
         self._estimate = self.stage.procedure(self._advantages, list)
         self._whole = self.stage.procedure(partial(self._minibatch, self.size), self._touched)
+        rest = self.order.shape[1] % self.size
         self._rest = self.stage.procedure(partial(self._minibatch, rest), self._touched)
 
     @torch.no_grad()
