@@ -69,8 +69,9 @@ class PopulationAdam:
 
     def tensors(self) -> dict[str, Tensor]:
         """Its state by name, for a checkpoint."""
-        named = {f"first.{i}": m for i, m in enumerate(self._shaped(self.first))} | {
-            f"second.{i}": v for i, v in enumerate(self._shaped(self.second))
+        moments = {"first": self.first, "second": self.second}
+        named = {
+            f"{name}.{i}": part for name, numbers in moments.items() for i, part in enumerate(self._shaped(numbers))
         }
         return named | {"count": self.count}
 

@@ -59,25 +59,24 @@ class PPO(Learner):
             order = self.rng.permutation(self.rows)
             self.order.copy_(torch.cat((order, order[:, : self.padding]), 1))
             self.cursor.zero_()
-            wholes, rest = divmod(self.order.shape[1], self.size)
-            for _ in range(wholes):
-                self._whole()
-            if rest:
-                self._rest()
+            for update in self._updates:
+                update()
 
     def _settle(self, batch: Batch) -> None:
         """Take a batch's memory as that of all further ones."""
         self.batch = batch
         self.advantage, self.value_target = torch.zeros_like(batch.reward), torch.zeros_like(batch.reward)
         self.rows, device = batch.done[0].numel(), batch.done.device
-        self.size = min(self.config.minibatch, self.rows)
         self.padding = padding(self.config, self.rows)
         self.order = torch.zeros(self.members, self.rows + self.padding, dtype=torch.int64, device=device)
         self.cursor = torch.zeros((), dtype=torch.int64, device=device)
         self._estimate = self.stage.procedure(self._advantages, list)
-        self._whole = self.stage.procedure(partial(self._minibatch, self.size), self._touched)
-        rest = self.order.shape[1] % self.size
-        self._rest = self.stage.procedure(partial(self._minibatch, rest), self._touched)
+        size = min(self.config.minibatch, self.rows)
+        wholes, rest = divmod(self.order.shape[1], size)
+        self._whole = self.stage.procedure(partial(self._minibatch, size), self._touched)
+        self._updates = wholes * [self._whole]
+        if rest:
+            self._updates.append(self.stage.procedure(partial(self._minibatch, rest), self._touched))
 
     @torch.no_grad()
     def _advantages(self) -> None:
