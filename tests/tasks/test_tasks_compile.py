@@ -1,5 +1,6 @@
 """Nothing is read back to Python: each function of a task compiles as one graph, with equal results."""
 
+import sys
 from dataclasses import fields
 
 import pytest
@@ -25,11 +26,11 @@ def tensors(output):
     return [getattr(output, field.name) for field in fields(output)]
 
 
-def assert_compiles(function, *arguments, again=None):
+def assert_compiles(function, *arguments, again=None, backend="aot_eager", atol=1e-6):
     torch.compiler.reset()
-    compiled = torch.compile(function, fullgraph=True, backend="aot_eager")
+    compiled = torch.compile(function, fullgraph=True, backend=backend)
     for expected, result in zip(tensors(function(*(again or arguments))), tensors(compiled(*arguments)), strict=True):
-        torch.testing.assert_close(result, expected, rtol=0, atol=1e-6)
+        torch.testing.assert_close(result, expected, rtol=0, atol=atol)
 
 
 @pytest.mark.parametrize("name", TASKS)
@@ -55,3 +56,26 @@ def test_a_step_with_resets_and_observations_compiles_as_one_graph(name):
 
     state, actions = task.reset(4, Random([0])), torch.randn(1, 4, 5, 2)
     assert_compiles(advance, state, actions, Random([1]), again=[state, actions, Random([1])])
+
+
+@pytest.mark.parametrize("name", ["tag", "reverse-transport"])
+def test_a_compiler_is_handed_the_substep_once(name):
+    graphs = []
+
+    def keep(graph, _):
+        graphs.append(graph)
+        return graph.forward
+
+    task = small_task(name)
+    torch.compile(task.step, fullgraph=True, backend=keep)(task.reset(4, Random([0])), torch.randn(1, 4, 5, 2))
+    (graph,) = graphs
+    calls = [node for node in graph.graph.nodes if node.target is torch.ops.higher_order.invoke_subgraph]
+    assert len(calls) == sys.modules[type(task).__module__].SUBSTEPS
+    assert len({node.args[0].target for node in calls}) == 1
+
+
+@pytest.mark.parametrize("name", ["tag", "reverse-transport"])
+def test_compiled_substeps_equal_plain_ones(name):
+    task = small_task(name)
+    state, actions = task.reset(64, Random([0, 1])), torch.randn(2, 64, 5, 2)
+    assert_compiles(task.step, state, actions, backend="inductor", atol=1e-4)  # a reward is 100 lengths

@@ -47,16 +47,36 @@ def move(
     """
     h = DT / substeps
     gain = h / mass
+    advance: Callable[..., tuple[Tensor, Tensor]] = _substep if substeps == 1 else _repeated_substep  # pyright: ignore
     velocity = velocity * (1 - DRAG)
     for _ in range(substeps):
-        force = push if contacts is None else push + contacts(position)
-        velocity = velocity + force * gain
-        if max_speed is not None:
-            velocity = limit_speed(velocity, max_speed)
-        position = position + velocity * h
-        if bound is not None:
-            position = position.clamp(-bound, bound)
+        position, velocity = advance(position, velocity, push, contacts, gain, max_speed, h, bound)
     return position, velocity
+
+
+def _substep(
+    position: Tensor,
+    velocity: Tensor,
+    push: Tensor,
+    contacts: Callable[[Tensor], Tensor] | None,
+    gain: float | Tensor,
+    max_speed: Tensor | None,
+    h: float,
+    bound: float | None,
+) -> tuple[Tensor, Tensor]:
+    """A step of ``h`` seconds without drag; ``gain`` is h over the mass."""
+    force = push if contacts is None else push + contacts(position)
+    velocity = velocity + force * gain
+    if max_speed is not None:
+        velocity = limit_speed(velocity, max_speed)
+    position = position + velocity * h
+    if bound is not None:
+        position = position.clamp(-bound, bound)
+    return position, velocity
+
+
+_repeated_substep = torch.compiler.nested_compile_region(_substep)
+"""The same, which PyTorch's compiler compiles once and calls in each substep, instead of writing all of them out."""
 
 
 def length(vector: Float[Tensor, "2 *shape"]) -> Float[Tensor, "*shape"]:
