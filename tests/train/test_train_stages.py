@@ -29,8 +29,9 @@ STAGES = [("compiled", "cpu")] + [(name, "cuda") for name in ("compiled", "graph
         ("maddpg", {}),
         ("isac", {}),
         ("isac", {"task_options": ("n_agents=6",), "estimate_agents": 5}),
+        pytest.param("ippo", {"task": "tag"}, marks=pytest.mark.slow),
     ],
-    ids=["ippo", "filled up", "maddpg", "isac", "some agents"],
+    ids=["ippo", "filled up", "maddpg", "isac", "some agents", "tag"],
 )
 def test_stages_agree(algorithm, options, stage, device):
     torch.compiler.reset()
