@@ -91,7 +91,9 @@ class Learner(ABC):
         self.action_adam = self._adam(self.policy, config.action_loss_lr)
         self._loss = stage.function(self.loss)
         self._own_action_loss = stage.function(self.own_action_loss)
-        self._clipped_step = stage.function(self.clipped_step)
+        # two functions: PyTorch's compilers fail on sums beside what the optimiser does (pytorch/pytorch#176591)
+        self._clip_factors = stage.function(clip_factors)
+        self._step = stage.function(PopulationAdam.step)
 
     @abstractmethod
     def act(self, obs: Float[Tensor, "members envs n o"]) -> Decision:
@@ -193,15 +195,7 @@ class Learner(ABC):
         for optimiser in optimisers:
             own, gradients = gradients[: len(optimiser.parameters)], gradients[len(optimiser.parameters) :]
             gradient = flat(own)
-            # not compiled: PyTorch's compilers fail on sums beside what the optimiser does (pytorch/pytorch#176591)
-            norms = torch.linalg.vector_norm(gradient, dim=1)
-            self._clipped_step(optimiser, gradient, norms)
-
-    def clipped_step(
-        self, optimiser: PopulationAdam, gradient: Float[Tensor, "members all"], norms: Float[Tensor, " members"]
-    ) -> None:
-        """One step of an optimiser, against the gradient shortened to at most ``max_grad_norm``."""
-        optimiser.step(gradient, clip_factors(norms, self.config.max_grad_norm))
+            self._step(optimiser, gradient, self._clip_factors(gradient, self.config.max_grad_norm))
 
     def tensors(self) -> dict[str, Tensor]:
         """Everything that an update writes and the next one reads, by name."""

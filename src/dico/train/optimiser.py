@@ -18,13 +18,13 @@ def flat(tensors: Sequence[Tensor]) -> Float[Tensor, "members all"]:
     return torch.cat([tensor.reshape(len(tensor), -1) for tensor in tensors], 1)
 
 
-def clip_factors(norms: Float[Tensor, " members"], max_norm: float) -> Float[Tensor, " members"]:
+def clip_factors(gradient: Float[Tensor, "members all"], max_norm: float) -> Float[Tensor, " members"]:
     r"""Each member's factor :math:`\min(1, m/\|g\|)`, which brings the norm of its gradient to at most m.
 
-    >>> clip_factors(torch.tensor([5.0, 0.5]), 1.0)
+    >>> clip_factors(torch.tensor([[3.0, 4.0], [0.3, 0.4]]), 1.0)
     tensor([0.2000, 1.0000])
     """
-    return (max_norm / (norms + 1e-6)).clamp(max=1.0)
+    return (max_norm / (gradient.square().sum(1).sqrt() + 1e-6)).clamp(max=1.0)
 
 
 class PopulationAdam:
