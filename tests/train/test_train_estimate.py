@@ -16,6 +16,18 @@ def test_the_estimate_is_made_on_the_first_frames(frames):
     torch.testing.assert_close(params, one.policy(obs, snd_hat))
 
 
+@pytest.mark.parametrize("frames", [None, 7])
+def test_the_estimates_gradient_goes_through_the_parameters_alone(frames):
+    one = learner("ippo", estimate_frames=frames, tau=0.5)
+    obs = batch_of(one).obs.flatten(1, 2)
+    params, snd_hat = one.act_and_estimate(obs)
+    assert not snd_hat.requires_grad
+    expected = one.policy(obs, one.policy.estimate(obs[:, :frames]))
+    weights = list(one.policy.deviations.parameters())
+    for mine, other in zip(*(torch.autograd.grad(x.square().sum(), weights) for x in (params, expected)), strict=True):
+        torch.testing.assert_close(mine, other)
+
+
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("as_many", [{"estimate_frames": 24}, {"estimate_agents": 2}], ids=["frames", "agents"])
 def test_all_or_as_many_as_there_are_is_the_same(algorithm, as_many):

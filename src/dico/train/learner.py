@@ -137,13 +137,19 @@ class Learner(ABC):
     def act_and_estimate(
         self, obs: Float[Tensor, "members rows n o"], offsets: Tensor | None = None, weight: Weight = None
     ) -> Estimated:
-        """A training pass; the estimate is made on all frames, or on the first of them, which are in random order."""
+        """A training pass; the estimate is made on all frames, or on the first of them, which are in random order.
+
+        The parameters have its gradient. The estimate that comes beside them has none: it is only kept, and a compiler
+        would write a backward pass for it too.
+        """
         frames = self.config.estimated(obs.shape[1])
         weight = None if weight is None else weight[:frames, None]
         if offsets is None and frames == obs.shape[1]:
-            return self.policy.forward_and_estimate(obs, weight=weight)
-        snd_hat = self.policy.estimate(obs[:, :frames], offsets, weight=weight)
-        return Estimated(self.policy(obs, snd_hat), snd_hat)
+            params, snd_hat = self.policy.forward_and_estimate(obs, weight=weight)
+        else:
+            snd_hat = self.policy.estimate(obs[:, :frames], offsets, weight=weight)
+            params = self.policy(obs, snd_hat)
+        return Estimated(params, snd_hat.detach())
 
     def improve(
         self,
