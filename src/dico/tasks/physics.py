@@ -47,7 +47,7 @@ def move(
     """
     h = DT / substeps
     gain = h / mass
-    advance: Callable[..., tuple[Tensor, Tensor]] = _substep if substeps == 1 else _repeated_substep  # pyright: ignore
+    advance: Callable[..., tuple[Tensor, Tensor]] = _substep if contacts is None else _repeated_substep  # pyright: ignore
     velocity = velocity * (1 - DRAG)
     for _ in range(substeps):
         position, velocity = advance(position, velocity, push, contacts, gain, max_speed, h, bound)
@@ -76,7 +76,10 @@ def _substep(
 
 
 _repeated_substep = torch.compiler.nested_compile_region(_substep)
-"""The same, which PyTorch's compiler compiles once and calls in each substep, instead of writing all of them out."""
+"""The same, which PyTorch's compiler compiles once and calls in each substep, instead of writing all of them out.
+
+Contacts are so much to write that this is faster to compile; without them, a step is faster written out.
+"""
 
 
 def length(vector: Float[Tensor, "2 *shape"]) -> Float[Tensor, "*shape"]:
