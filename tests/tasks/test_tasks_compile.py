@@ -67,6 +67,7 @@ def test_a_compiler_is_handed_a_substep_with_contacts_once(name, substeps):
         graphs.append(graph)
         return graph.forward
 
+    torch.compiler.reset()
     task = small_task(name)
     torch.compile(task.step, fullgraph=True, backend=keep)(task.reset(4, Random([0])), torch.randn(1, 4, 5, 2))
     (graph,) = graphs

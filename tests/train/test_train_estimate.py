@@ -16,13 +16,15 @@ def test_the_estimate_is_made_on_the_first_frames(frames):
     torch.testing.assert_close(params, one.policy(obs, snd_hat))
 
 
+@pytest.mark.parametrize("agents", [None, 2])
 @pytest.mark.parametrize("frames", [None, 7])
-def test_the_estimates_gradient_goes_through_the_parameters_alone(frames):
-    one = learner("ippo", estimate_frames=frames, tau=0.5)
+def test_the_estimates_gradient_goes_through_the_parameters_alone(frames, agents):
+    one = learner("ippo", estimate_frames=frames, estimate_agents=agents, tau=0.5)
     obs = batch_of(one).obs.flatten(1, 2)
-    params, snd_hat = one.act_and_estimate(obs)
+    offsets = one.draw_offsets(obs)
+    params, snd_hat = one.act_and_estimate(obs, offsets)
     assert not snd_hat.requires_grad
-    expected = one.policy(obs, one.policy.estimate(obs[:, :frames]))
+    expected = one.policy(obs, one.policy.estimate(obs[:, :frames], offsets))
     weights = list(one.policy.deviations.parameters())
     for mine, other in zip(*(torch.autograd.grad(x.square().sum(), weights) for x in (params, expected)), strict=True):
         torch.testing.assert_close(mine, other)

@@ -55,15 +55,15 @@ def move(
 
 
 def _substep(
-    position: Tensor,
-    velocity: Tensor,
-    push: Tensor,
+    position: Float[Tensor, "*shape"],
+    velocity: Float[Tensor, "*shape"],
+    push: Float[Tensor, "*shape"],
     contacts: Callable[[Tensor], Tensor] | None,
-    gain: float | Tensor,
-    max_speed: Tensor | None,
+    gain: float | Float[Tensor, "n 1"],
+    max_speed: Float[Tensor, "n 1"] | None,
     h: float,
     bound: float | None,
-) -> tuple[Tensor, Tensor]:
+) -> tuple[Float[Tensor, "*shape"], Float[Tensor, "*shape"]]:
     """A step of ``h`` seconds without drag; ``gain`` is h over the mass."""
     force = push if contacts is None else push + contacts(position)
     velocity = velocity + force * gain
@@ -78,7 +78,8 @@ def _substep(
 _repeated_substep = torch.compiler.nested_compile_region(_substep)
 """The same, which PyTorch's compiler compiles once and calls in each substep, instead of writing all of them out.
 
-Contacts are so much to write that this is faster to compile; without them, a step is faster written out.
+Contacts are so much to write that this is faster to compile; without them, a step is faster written out. PyTorch 2.13
+fails on it with ``dynamic=True``, and in a compiled ``vmap``: compile without, and let leading dimensions be the batch.
 """
 
 
