@@ -24,13 +24,15 @@ def experiment(
     model = DicoConfig(
         desired_snd=constraint, num_cells=list(config.hidden), tau=config.tau, gradient=config.gradient,
         initial=config.initial, squash_shared=config.squash_shared, action_loss=config.action_loss,
-        action_loss_lr=config.action_loss_lr, action_loss_weight=config.action_loss_weight,
+        action_loss_lr=config.action_loss_lr, action_loss_eps=config.action_loss_eps,
+        action_loss_weight=config.action_loss_weight, estimate_on=config.estimate_on,
     )  # fmt: skip
     task = DicoTask[config.task.upper().replace("-", "_")].get_from_yaml()
     task.config |= pairs("task_options", config.task_options)
+    freeze = {group: int(config.frozen_after(group)) for group in pairs("freeze", config.freeze)}
     return Experiment(
         task=task, algorithm_config=_algorithm(config), model_config=model, seed=seed,
-        config=_experiment(config, folder, device), callbacks=[DicoCallback(), *callbacks],
+        config=_experiment(config, folder, device), callbacks=[DicoCallback(freeze), *callbacks],
     )  # fmt: skip
 
 

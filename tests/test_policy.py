@@ -42,10 +42,27 @@ def test_first_estimate_is_the_first_batch_and_later_ones_move_by_tau():
 
 
 def test_initial_desired_starts_from_the_desired_value():
-    """alg:cbd, lines 2 to 4."""
+    """alg:cbd, lines 2 to 4; as in the original, the first training pass takes it as it is, and mixes nothing in."""
     policy = make(constraint=0.5, tau=0.1, initial="desired")
+    snd_hat = policy.estimate(batch(16))
+    assert snd_hat.item() == 0.5
+    assert torch.autograd.grad(snd_hat, policy.deviations.parameters(), allow_unused=True)[0].abs().sum() == 0
+    policy.commit_(snd_hat)
     expected = 0.9 * 0.5 + 0.1 * unscaled(policy, batch(16))
     torch.testing.assert_close(policy.estimate(batch(16)), expected)
+
+
+@pytest.mark.parametrize("initial", ["batch", "desired"])
+def test_an_estimate_of_just_now_is_updated_in_place_of_the_committed_one(initial):
+    policy = make(tau=0.1, initial=initial)
+    first, second = batch(16), batch(16, seed=2)
+    kept = policy.estimate(first).detach()
+    renewed = policy.estimate(second, kept=kept)
+    params, same = policy.forward_and_estimate(second, kept=kept)
+    policy.commit_(kept)
+    torch.testing.assert_close(renewed, policy.estimate(second))
+    torch.testing.assert_close(same, renewed)
+    torch.testing.assert_close(params, policy(second, renewed))
 
 
 @pytest.mark.parametrize("constraint", [0.5, ">=0.5", "<=0.5", "0.2..0.5", "free"])
@@ -204,6 +221,63 @@ def radial_gradient(policy):
     return sum((p.grad * p.detach()).sum().item() for p in (last.weight, last.bias))
 
 
+@given(st.sampled_from(["soft", "detached", "straight_through"]), st.floats(0.01, 1), st.floats(1.05, 20), st.data())
+def test_an_inequality_lets_the_deviations_back_inside(gradient, tau, beyond, data):
+    """Outside a bound, a loss that pulls inside moves the deviations' length in full, one that pushes out no more.
+
+    By the common size of all deviations, a loss on the scaled ones falls if they shrink (+1) or grow (-1).
+    """
+    reference = make("free")
+    size = unscaled(reference, batch(16)).item()
+    above = data.draw(st.booleans())
+    bound = size / beyond if above else size * beyond
+    inward = 1 if above else -1
+    constraints = [f"<={bound}", f"{bound / 2}..{bound}"] if above else [f">={bound}", f"{bound}..{2 * bound}"]
+    constraint = data.draw(st.sampled_from(constraints))
+    found = {direction: pull(make(constraint, gradient=gradient, tau=tau), direction) for direction in (1, -1)}
+    full = {direction: pull(make(constraint, gradient="detached", tau=tau), direction) for direction in (1, -1)}
+    assert full[inward] * inward > 0
+    assert found[inward] == pytest.approx(full[inward], rel=1e-9)
+    left = {"soft": 1 - tau, "detached": 1.0, "straight_through": 0.0}[gradient]
+    assert found[-inward] == pytest.approx(left * full[-inward], abs=1e-9 * abs(full[inward]))
+    equality = make(bound, gradient=gradient, tau=tau)  # which has no inside
+    assert pull(equality, inward) == pytest.approx(left * full[inward], abs=1e-9 * abs(full[inward]))
+
+
+@given(st.sampled_from(["soft", "detached", "straight_through"]), st.floats(1.05, 20))
+def test_within_its_bounds_an_inequality_is_free(gradient, factor):
+    size = unscaled(make("free"), batch(16)).item()
+    for text in (f">={size / factor}", f"<={size * factor}", f"{size / factor}..{size * factor}"):
+        policy = make(text, gradient=gradient)
+        assert pull(policy, 1) == pytest.approx(pull(make("free", gradient="detached"), 1), rel=1e-9)
+        assert policy.scale().item() == pytest.approx(1, abs=1e-12)
+
+
+def test_each_member_is_let_inside_by_itself():
+    """Of four members above their bounds, two are pulled inside; an equality and a free one are as they were."""
+    members = dico.stack_constraints([dico.parse_constraint(text) for text in ("<=0.01", "<=0.01", "0.01", "free")])
+    policy = make(members, gradient="straight_through", members=(4,))
+    obs = batch(16).expand(4, -1, -1, -1)
+    policy.commit_(policy.estimate(obs))
+    params, _ = policy.forward_and_estimate(obs)
+    apart = (params - policy.shared(obs)).square().flatten(1).mean(1)
+    (torch.tensor([1, -1, 1, 1]) * apart).sum().backward()
+    last = policy.deviations.mlp[-1]
+    radial = sum((p.grad * p.detach()).flatten(1).sum(1) for p in (last.weight, last.bias))
+    assert (radial[[0, 3]] > 1e-6).all()
+    assert (radial[[1, 2]].abs() < 1e-12).all()
+
+
+def pull(policy, direction):
+    """Derivative, by the common size of all deviations, of a loss that falls as the scaled ones shrink or grow."""
+    obs = batch(16)
+    policy.commit_(unscaled(policy, obs))
+    params, _ = policy.forward_and_estimate(obs)
+    (direction * (params - policy.shared(obs)).square().mean()).backward()
+    last = policy.deviations.mlp[-1]
+    return sum((p.grad * p.detach()).sum().item() for p in (last.weight, last.bias))
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("gradient", ["soft", "detached", "straight_through"])
 @pytest.mark.parametrize("metric", dico.METRICS)
@@ -345,6 +419,19 @@ def test_squashing_brings_the_shared_mean_into_the_box(kind):
     assert ((mean >= low) & (mean <= high)).all()
     torch.testing.assert_close(mean, low + (high - low) * (raw.tanh() + 1) / 2)
     torch.testing.assert_close(rest, raw_rest)
+
+
+def test_a_lone_agent_is_told_that_it_has_no_diversity():
+    with pytest.warns(UserWarning, match=r"a lone agent has no diversity: the desired 0\.3 changes nothing"):
+        policy = dico.DiCo.mlp(1, OBS, ACT, 0.3)
+    assert policy.scale() == 1
+    for constraint, scale in ((0, 0), ("free", 1), ("<=0.5", 1)):  # nothing is desired, and nothing is said
+        lone = dico.DiCo.mlp(1, OBS, ACT, constraint, tau=1.0)
+        obs = torch.randn(8, 1, OBS)
+        lone.commit_(lone.estimate(obs))
+        assert lone.scale() == scale
+        if scale == 0:
+            torch.testing.assert_close(lone(obs), lone.shared(obs))
 
 
 def test_out_of_reach_is_warned_of_not_forbidden():

@@ -2,6 +2,7 @@ r"""What diversity is wanted: the function g from measured to desired diversity 
 
 import re
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -51,6 +52,21 @@ class Constraint(Precise):
         """Desired diversity for measured ``x``; at a bound the bound wins, so ``equal`` has no slope anywhere."""
         lo, hi = self.lo.to(x.dtype), self.hi.to(x.dtype)
         return torch.where(x <= lo, lo, torch.where(x >= hi, hi, x))
+
+    def let_inside(self, scale: Float[Tensor, "*batch"], x: Float[Tensor, "*batch"]) -> Float[Tensor, "*batch"]:
+        r"""The scale :math:`s` that ``x`` gives, with a gradient under which a bound stays a bound.
+
+        The scale undoes the length of the deviations, and where its gradient is followed in full nothing moves that
+        length: outside the bounds an inequality would hold as an equality. So it is dropped where the loss pulls back
+        within them, above the upper bound with :math:`\partial L/\partial s>0` and below the lower with
+        :math:`\partial L/\partial s<0`: there the deviations shrink or grow until they need no scale. An equality has
+        no inside, and its gradient stays as it is.
+        """
+        if not x.requires_grad:
+            return scale
+        lo, hi = self.lo.to(x.dtype), self.hi.to(x.dtype)
+        bounds = lo < hi
+        return _Inward.apply(scale, bounds & (x >= hi), bounds & (x <= lo))  # pyright: ignore[reportReturnType]
 
     def texts(self) -> list[str]:
         """One text for each member, as :func:`parse_constraint` reads it.
@@ -117,6 +133,18 @@ def free() -> Constraint:
     return Constraint(0.0, torch.inf)
 
 
+def uncontrolled(n_agents: int) -> Constraint:
+    """The constraint of a group that none is wished for: free, or for a lone agent 0, as the original's.
+
+    A lone agent's deviation makes it no different from anyone; with a desired 0 its shared network acts alone, whose
+    squashed mean stays in the action box.
+
+    >>> uncontrolled(2), uncontrolled(1)
+    (Constraint(free), Constraint(0))
+    """
+    return free() if n_agents > 1 else equal(0.0)
+
+
 def stack_constraints(constraints: Sequence[Constraint]) -> Constraint:
     """One constraint for a population, a member each.
 
@@ -159,6 +187,26 @@ def as_goal(constraint: Goal | str | float) -> Goal:
     if callable(constraint):
         return constraint
     return parse_constraint(constraint) if isinstance(constraint, str) else equal(constraint)
+
+
+class _Inward(torch.autograd.Function):
+    """The identity, whose gradient is dropped where it is positive and ``above``, or negative and ``below``."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(scale: Tensor, above: Tensor, below: Tensor) -> Tensor:  # noqa: ARG004
+        return scale.clone()
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:  # noqa: ARG004
+        ctx.save_for_backward(*inputs[1:])
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        above, below = ctx.saved_tensors
+        inward = (above & (gradient > 0)) | (below & (gradient < 0))
+        return torch.where(inward, 0.0, gradient), None, None
 
 
 def _text(lo: float, hi: float) -> str:

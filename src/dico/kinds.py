@@ -12,17 +12,19 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
 
-MIN_STD = 1e-4
-_SOFTPLUS_SHIFT = math.log(math.e - 1)
+MIN_STD = 0.01
+"""No policy's shared standard deviation is below this, as in the original."""
 
 
-def positive(x: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
-    """Softplus, shifted so that 0 maps to 1: how a raw output becomes a standard deviation.
+def positive(raw: Float[Tensor, "*shape"], least: float = 0.0) -> Float[Tensor, "*shape"]:
+    r"""How a raw output becomes a standard deviation: :math:`\mathrm{softplus}(x+\mathrm{softplus}^{-1}(1-m))+m`.
 
-    >>> round(positive(torch.tensor(0.0)).item(), 4)
-    1.0
+    It is 1 at 0, and above its least value m everywhere.
+
+    >>> positive(torch.tensor([0.0, -5.0, -10.0]), MIN_STD)
+    tensor([1.0000, 0.0213, 0.0101])
     """
-    return F.softplus(x + _SOFTPLUS_SHIFT)
+    return F.softplus(raw + math.log(math.expm1(1 - least))) + least
 
 
 def _as_is(raw: Tensor) -> Tensor:
@@ -31,7 +33,7 @@ def _as_is(raw: Tensor) -> Tensor:
 
 def _mean_and_std(raw: Tensor) -> Tensor:
     mean, std = raw.chunk(2, -1)
-    return torch.cat((mean, positive(std).clamp_min(MIN_STD)), -1)
+    return torch.cat((mean, positive(std, MIN_STD)), -1)
 
 
 def _mean_and_extra_std(raw: Tensor) -> Tensor:
@@ -53,6 +55,8 @@ class Kind:
     """Raw shared output -> :math:`\\pi_h`."""
     deviation: Callable[[Tensor], Tensor]
     """Raw per-agent output -> :math:`\\pi_{h,i}`."""
+    squashed: bool = True
+    """Whether a tanh brings actions into their box; if not, they are clamped to it."""
 
     @property
     def width(self) -> int:
@@ -62,7 +66,9 @@ class Kind:
 
 KINDS: dict[str, Kind] = {
     # case 1: pi_h = [mu_h], pi_{h,i} = [mu_{h,i}]
-    "deterministic": Kind(1, 1, _as_is, _as_is),
+    "deterministic": Kind(1, 1, _as_is, _as_is, squashed=False),
+    # the same before a tanh, which leaves no mean without a gradient
+    "deterministic_tanh": Kind(1, 1, _as_is, _as_is),
     # case 2: pi_h = [mu_h, sigma_h], pi_{h,i} = [mu_{h,i}, 0]
     "shared_std": Kind(2, 1, _mean_and_std, _mean_and_zero),
     # case 3 with a floor: pi_h = [mu_h, sigma_h], pi_{h,i} = [mu_{h,i}, sigma_{h,i}], so that sigma_i >= sigma_h > 0

@@ -65,8 +65,9 @@ class DiCo(Precise):
         squash_shared: bring the shared mean into the box by a tanh.
         gradient: how it flows through the estimate. ``soft``: through the new batch's share tau, as in the original;
             ``detached``: not at all; ``straight_through``: in full, the value being the soft one.
-        initial: the first estimate comes from the first ``batch``, or is the ``desired`` value (alg:cbd): the lower
-            bound, else the upper one, else 1, as for ``free`` and for a callable g.
+        initial: the first training pass takes its estimate from its ``batch``, or the ``desired`` value (alg:cbd): the
+            lower bound, else the upper one, else 1, as for ``free`` and for a callable g. The soft update begins with
+            the second.
         metric: a name in ``dico.METRICS``, or a ``Metric``; its degree p is taken into account.
         members: leading dimensions of the networks' parameters; a population of policies in one module. A state dict
             holds the constraint and the estimate too, and loading one replaces them.
@@ -129,10 +130,10 @@ class DiCo(Precise):
         # Our constraints leave their start as it is: the policies are unscaled until the first estimate.
         start = self.constraint.start() if isinstance(self.constraint, Constraint) else torch.ones(())
         self.register_buffer("snd_hat", start.expand(self.members).to(torch.get_default_dtype()).clone())
-        seen = check_choice("initial", initial, INITIALS) == "desired"
-        self.register_buffer("has_estimate", torch.full(self.members, seen))
-        if low is not None and high is not None:
-            self._warn_if_out_of_reach(low, high)
+        self.register_buffer("has_estimate", torch.zeros(self.members, dtype=torch.bool))
+        self.first_tau = 1.0 if check_choice("initial", initial, INITIALS) == "batch" else 0.0
+        """How much of the first estimate is measured."""
+        self._warn_if_out_of_reach(low, high)
 
     @classmethod
     def mlp(
@@ -197,6 +198,7 @@ class DiCo(Precise):
         offsets: Int[Tensor, "..."] | None = None,
         *,
         weight: Shaped[Tensor, "..."] | None = None,
+        kept: Float[Tensor, "..."] | None = None,
     ) -> Float[Tensor, "*members"]:
         r"""Soft-updated diversity of the unscaled deviations over all rows of ``obs``; differentiable, writes nothing.
 
@@ -212,6 +214,8 @@ class DiCo(Precise):
         less, and some must weigh more. Its shape is that of ``obs`` without the last axis, or broadcasts to it: for
         teams ``(..., n, o)``, a weight of each team is ``(..., 1)``.
 
+        ``kept`` is an estimate of just now, which is updated in place of the one that was committed.
+
         >>> policy, obs = DiCo.mlp(n_agents=20, obs_dim=4, act_dim=2, constraint=0.5), torch.randn(100, 20, 4)
         >>> offsets = torch.rand(100, 20).argsort(-1)[:, :2]  # a random pair of agents at each observation
         >>> bool((policy.estimate(obs, offsets) / policy.estimate(obs) - 1).abs() < 0.1)
@@ -223,22 +227,26 @@ class DiCo(Precise):
         self._check_obs(obs, per_agent=offsets is not None)
         self._check_weight(weight, obs)
         if offsets is None:
-            return self._soft_update(self._deviations_of_everyone(obs), weight)
+            return self._soft_update(self._deviations_of_everyone(obs), weight, kept)
         self._check_offsets(offsets, obs)
-        return self._soft_update(self.kind.deviation(at_offsets(self.deviations, obs, offsets)), weight)
+        return self._soft_update(self.kind.deviation(at_offsets(self.deviations, obs, offsets)), weight, kept)
 
     def forward_and_estimate(
-        self, obs: Float[Tensor, "*batch n o"], *, weight: Shaped[Tensor, "..."] | None = None
+        self,
+        obs: Float[Tensor, "*batch n o"],
+        *,
+        weight: Shaped[Tensor, "..."] | None = None,
+        kept: Float[Tensor, "..."] | None = None,
     ) -> Estimated:
         """A training forward: ``estimate(obs)`` and ``forward(obs, that estimate)`` from one pass of the deviations.
 
         An agent's output at its own row is one of those that the estimate is made of; it is not computed again.
-        ``weight`` is that of :meth:`estimate`.
+        ``weight`` and ``kept`` are those of :meth:`estimate`.
         """
         self._check_obs(obs, per_agent=True)
         self._check_weight(weight, obs)
         everyone = self._deviations_of_everyone(obs)
-        snd_hat = self._soft_update(everyone, weight)
+        snd_hat = self._soft_update(everyone, weight, kept)
         own = everyone.diagonal(dim1=-3, dim2=-2).movedim(-1, -2)
         return Estimated(self._scaled(self._homogeneous(obs), own, snd_hat), snd_hat)
 
@@ -261,15 +269,16 @@ class DiCo(Precise):
     def scale(self, snd_hat: Float[Tensor, "..."] | None = None) -> Float[Tensor, "..."]:
         r"""The factor on the deviations, :math:`(g(\widehat{\mathrm{SND}})/\widehat{\mathrm{SND}})^{1/p}`.
 
-        It is 1 for a lone agent, who has no diversity to scale.
+        A lone agent has no diversity to scale: it is 1, or 0 for a desired 0, where the shared network acts alone.
         """
         x = self.snd_hat if snd_hat is None else snd_hat
         check_members("snd_hat", x, self.members)
         x = x.clamp_min(SMALLEST)
+        desired = self.constraint(x)
         if self.n_agents == 1:
-            return torch.ones_like(x)
-        ratio = self.constraint(x) / x
-        return ratio if self.metric.degree == 1 else ratio ** (1 / self.metric.degree)
+            return (desired != 0).to(x.dtype)
+        scale = desired / x if self.metric.degree == 1 else (desired / x) ** (1 / self.metric.degree)
+        return self.constraint.let_inside(scale, x) if isinstance(self.constraint, Constraint) else scale
 
     def _homogeneous(self, obs: Tensor) -> Tensor:
         params = self.kind.homogeneous(self.shared(obs))
@@ -292,14 +301,15 @@ class DiCo(Precise):
         scale = scale.reshape(scale.shape + (1,) * (deviation.ndim - scale.ndim)).to(deviation.dtype)
         return homogeneous + scale * deviation
 
-    def _soft_update(self, everyone: Tensor, weight: Tensor | None) -> Tensor:
-        before = self.snd_hat
+    def _soft_update(self, everyone: Tensor, weight: Tensor | None, kept: Tensor | None) -> Tensor:
+        before = self.snd_hat if kept is None else kept
         everyone = everyone.to(before.dtype)
         if weight is not None:
             # deviations that are multiplied are as much farther apart
             everyone = self._shares(weight, everyone)[..., None, None] * everyone
         measured = self.metric.fn(self._flat(everyone))
-        tau = torch.where(self.has_estimate, self.tau.to(before.dtype), 1.0)
+        tau = self.tau.to(before.dtype)
+        tau = torch.where(self.has_estimate, tau, self.first_tau) if kept is None else tau
         soft = torch.lerp(before, measured, tau)
         if self.gradient == "soft":
             return soft
@@ -347,11 +357,19 @@ class DiCo(Precise):
             got = tuple(weight.shape) if isinstance(weight, Tensor) else repr(weight)
             raise ValueError(f"weight must be a tensor that broadcasts to {tuple(obs.shape[:-1])}, got {got}")
 
-    def _warn_if_out_of_reach(self, low: Vector, high: Vector) -> None:
-        if self.kind.width > 1 or self.metric is not METRICS["snd"] or self.n_agents == 1:
+    def _warn_if_out_of_reach(self, low: Vector | None, high: Vector | None) -> None:
+        desired = getattr(self.constraint, "least", 0.0)
+        if self.n_agents == 1:
+            if desired > 0:
+                warnings.warn(
+                    f"a lone agent has no diversity: the desired {desired:g} changes nothing; it takes two agents, or "
+                    "constraint='free'",
+                    stacklevel=3,
+                )
+            return
+        if low is None or high is None or self.kind.width > 1 or self.metric is not METRICS["snd"]:
             return
         bound = snd_upper_bound(self.n_agents, low, high)
-        desired = getattr(self.constraint, "least", 0.0)
         if desired > bound:
             warnings.warn(
                 f"a desired diversity of {desired:g} is out of reach: {self.n_agents} agents in this action box have "

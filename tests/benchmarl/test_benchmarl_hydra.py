@@ -138,7 +138,7 @@ def test_the_guide_tells_every_setting_and_default():
     told = {name: yaml.safe_load(value) for name, value in table.items() if value}
     default = asdict(DicoConfig()) | {"num_cells": [256, 256]}
     assert {name: default[name] for name in told} == told
-    assert default.keys() - table.keys() == {"action_loss_lr", "action_loss_weight"}
+    assert default.keys() - table.keys() == {"action_loss_lr", "action_loss_eps", "action_loss_weight"}
 
 
 def test_the_example_is_short_and_runs(tmp_path):

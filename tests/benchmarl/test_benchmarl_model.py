@@ -1,5 +1,6 @@
 """DiCo as a BenchMARL model: when the estimate is renewed, what the losses see, and every setting."""
 
+import copy
 import math
 
 import pytest
@@ -18,7 +19,8 @@ from dico.kinds import KINDS
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_the_estimate_is_renewed_by_the_actors_loss_and_by_nothing_else(tmp_path, algorithm):
-    experiment = make(tmp_path, algorithm, model=DicoConfig(desired_snd=0.3, num_cells=[8], tau=0.5))
+    model = DicoConfig(desired_snd=0.3, num_cells=[8], tau=0.5, estimate_on="minibatch")
+    experiment = make(tmp_path, algorithm, model=model)
     policy = find_models(experiment)["agents"].policy
     batch = minibatch(experiment, "agents")
     assert not policy.has_estimate  # collecting and value targets leave it alone
@@ -34,6 +36,53 @@ def test_the_estimate_is_renewed_by_the_actors_loss_and_by_nothing_else(tmp_path
     kept = policy.snd_hat.clone()
     experiment._evaluation_loop()
     assert torch.equal(policy.snd_hat, kept)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_as_in_the_original_ddpgs_targets_renew_it_first_at_the_next_observations(tmp_path, algorithm):
+    experiment = make(tmp_path, algorithm, model=DicoConfig(desired_snd=0.3, num_cells=[8], tau=0.5))
+    policy = find_models(experiment)["agents"].policy
+    batch = minibatch(experiment, "agents")
+    for _ in range(2):
+        kept = policy.estimate(batch["next", "agents", "observation"]).detach() if algorithm.endswith("ddpg") else None
+        expected = policy.estimate(batch["agents", "observation"], kept=kept).detach()
+        experiment.losses["agents"](batch)
+        torch.testing.assert_close(policy.snd_hat, expected)
+
+
+def test_the_action_loss_takes_the_original_step(tmp_path):
+    """A fresh estimate with its gradient, which is not kept; Adam's epsilon 1e-8; the gradient clipped."""
+    model = DicoConfig(desired_snd=3.0, num_cells=[8], tau=0.5, action_loss_lr=0.01, action_loss_weight=100.0)
+    experiment = make(tmp_path, "ippo", model=model, clip_grad_val=0.1)
+    (callback,) = experiment.callbacks
+    policy = find_models(experiment)["agents"].policy
+    obs = minibatch(experiment, "agents")["agents", "observation"]
+    policy.commit_(policy.estimate(obs) / 2)
+    copied, kept = copy.deepcopy(policy), policy.snd_hat.clone()
+    adam = torch.optim.Adam(copied.parameters(), lr=0.01, eps=1e-8)
+    for _ in range(2):
+        mean = copied.forward_and_estimate(obs).params[..., :2]
+        loss = dico.action_space_loss(mean, torch.tensor([-1.0, -1.0]), torch.tensor([1.0, 1.0])).square().mean()
+        adam.zero_grad()
+        (100.0 * loss).backward()
+        assert torch.nn.utils.clip_grad_norm_(copied.parameters(), 0.1) > 0.1
+        adam.step()
+        torch.testing.assert_close(callback.action_steps["agents"](obs), loss.detach())
+    assert torch.equal(policy.snd_hat, kept)
+    for mine, theirs in zip(policy.parameters(), copied.parameters(), strict=True):
+        torch.testing.assert_close(mine, theirs)
+
+
+def test_standard_deviations_are_mapped_as_the_originals():
+    """The policies' own map is BenchMARL's default one, so that its floor is theirs, and small ones keep a gradient."""
+    raw = torch.linspace(-12, 5, 100, dtype=torch.float64, requires_grad=True)
+    zero = torch.zeros_like(raw)
+    std = KINDS["shared_std"].homogeneous(torch.stack((zero, raw), -1))[..., 1]
+    torch.testing.assert_close(std, mappings("biased_softplus_1.0")(raw), rtol=1e-6, atol=0)
+    again = unscale(std, "biased_softplus_1.0")
+    torch.testing.assert_close(again, raw, rtol=1e-5, atol=1e-5)
+    (gradient,) = torch.autograd.grad(again.sum(), raw)
+    torch.testing.assert_close(gradient, torch.ones_like(raw), rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
@@ -85,7 +134,7 @@ def test_every_setting_of_the_library_is_reachable_and_met(tmp_path, options):
     task = DicoTask.NAVIGATION.get_task({"max_steps": 10, "n_agents": 3})
     experiment = make(tmp_path, model=config, task=task)
     policy = find_models(experiment)["agents"].policy
-    assert bool(policy.has_estimate) == (config.initial == "desired")
+    assert not policy.has_estimate
     batch = minibatch(experiment, "agents")
     experiment.losses["agents"](batch)
     measured = policy.metric.fn(policy.everyone(batch["agents", "observation"])).item()

@@ -35,7 +35,7 @@ def l_act_squared(ours, params):
 def test_separate_takes_a_step_of_its_own(algorithm):
     ours, obs = outside(algorithm, action_loss="separate", action_loss_weight=2.0, action_loss_lr=1e-2)
     start = parameters(ours)
-    loss = 2.0 * l_act_squared(ours, ours.policy(obs))  # at the kept estimate
+    loss = 2.0 * l_act_squared(ours, ours.policy.forward_and_estimate(obs).params)  # at a fresh estimate
     gradients = torch.autograd.grad(loss.sum(), list(ours.policy.parameters()))
     estimate = ours.policy.snd_hat.clone()
     actor_steps = ours.actor_adam.count.clone()
@@ -47,7 +47,7 @@ def test_separate_takes_a_step_of_its_own(algorithm):
         for p, g in zip(alone.values(), gradients, strict=True):
             p.grad = g[k].clone()
         nn.utils.clip_grad_norm_(alone.values(), ours.config.max_grad_norm)
-        torch.optim.Adam(alone.values(), lr=1e-2, eps=ours.config.adam_eps).step()
+        torch.optim.Adam(alone.values(), lr=1e-2, eps=1e-8).step()
         for name, p in alone.items():
             torch.testing.assert_close(after[name][k], p.data)
     assert all(torch.equal(start[n], after[n]) for n in start if not n.startswith("policy."))
@@ -107,7 +107,7 @@ def test_learning_takes_the_loss_into_account(algorithm):
 @algorithms
 def test_a_step_of_learning_keeps_the_estimate_that_the_actors_loss_used(algorithm):
     """The estimate is renewed once by each update, from the policy before the step."""
-    ours = learner(algorithm, epochs=1, minibatch=1000, updates=1, batch=4, replay=40, tau=0.3)
+    ours = learner(algorithm, epochs=1, minibatch=1000, updates=1, batch=4, replay=40, tau=0.3, estimate_on="minibatch")
     batch = batch_of(ours)
     ours.policy.commit_(torch.tensor([0.5, 0.9]))
     seen = []
@@ -119,3 +119,17 @@ def test_a_step_of_learning_keeps_the_estimate_that_the_actors_loss_used(algorit
     ours.learn(batch)
     (expected,) = seen
     torch.testing.assert_close(ours.policy.snd_hat, expected)
+
+
+@pytest.mark.filterwarnings("ignore:a desired diversity:UserWarning")
+@pytest.mark.parametrize("gradient", ["soft", "straight_through"])
+def test_the_step_of_its_own_follows_the_estimates_gradient(gradient):
+    """An equality leaves the loss little or nothing to gain from shorter deviations, and the step must know."""
+    ours, obs = outside("ippo", action_loss="separate", gradient=gradient, tau=1.0)
+    (longer,) = [p for name, p in ours.policy.named_parameters() if name == "deviations.mlp.2.weight"]
+    bias = dict(ours.policy.named_parameters())["deviations.mlp.2.bias"]
+    gradients = torch.autograd.grad(ours.own_action_loss(obs, None).sum(), (longer, bias))
+    radial = sum((p * g).flatten(1).sum(1) for p, g in zip((longer, bias), gradients, strict=True))
+    size = sum(g.square().flatten(1).sum(1) for g in gradients).sqrt()
+    assert abs(radial[0]) < 1e-5 * size[0]  # desired 3
+    assert radial[1] > 0.1 * size[1]  # free

@@ -25,7 +25,8 @@ def test_distances_are_the_mean_over_observations_of_every_pair():
 
 @pytest.mark.parametrize("agents", [1, MAX_DISTANCES + 1])
 def test_a_lone_agent_and_a_crowd_have_none(agents):
-    trained = learner("ippo", team=Team("agents", agents, obs_dim=4, low=(-1.0, -0.5), high=(1.0, 2.0)))
+    team = Team("agents", agents, obs_dim=4, low=(-1.0, -0.5), high=(1.0, 2.0))
+    trained = learner("ippo", team=team, goals=("0", "free"))
     assert "distances" not in trained.measure(batch_of(trained))
 
 

@@ -6,6 +6,8 @@ import pytest
 import torch
 from populations import ALGORITHMS, PAIRS, TEAM, batch_of, config, learner, population
 
+from dico import max_snd, snd
+
 
 @pytest.mark.parametrize("frames", [1, 7, 1000])
 def test_the_estimate_is_made_on_the_first_frames(frames):
@@ -40,8 +42,78 @@ def test_all_or_as_many_as_there_are_is_the_same(algorithm, as_many):
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_fewer_frames_train(algorithm):
-    (row, _) = population(algorithm=algorithm, estimate_frames=4).iterate()
+    (row, _) = population(algorithm=algorithm, estimate_frames=4, tau=0.3, estimate_on="minibatch").iterate()
     assert row["snd"] == pytest.approx(0.3, rel=0.5)
+
+
+@pytest.mark.parametrize("algorithm", ["iddpg", "maddpg"])
+def test_both_renews_the_estimate_at_the_next_observations_first(algorithm):
+    """As the original's DDPG did: two soft updates a step, the first of which scales the target's actions."""
+    ours = learner(algorithm, estimate_on="both", tau=0.3)
+    ours.policy.commit_(torch.tensor([0.5, 0.9]))
+    obs, next_obs = torch.randn(2, 2, 10, TEAM.n_agents, TEAM.obs_dim)
+    first = ours.policy.estimate(next_obs).detach()
+    second = ours.policy.estimate(obs, kept=first).detach()
+    next_params, kept = ours.act_next(next_obs, None)
+    torch.testing.assert_close(kept, first)
+    torch.testing.assert_close(next_params, ours.policy(next_obs, first))
+    ours.update(
+        obs, next_obs, torch.zeros(2, 10, TEAM.n_agents, 2), torch.zeros(2, 10, TEAM.n_agents), torch.zeros(2, 10)
+    )
+    torch.testing.assert_close(ours.policy.snd_hat, second)
+
+
+@pytest.mark.parametrize("algorithm", ["maddpg", "isac"])
+def test_the_estimate_on_the_newest_batch_sees_none_but_its_frames(algorithm):
+    """Every frame of a batch is marked; the replay holds two batches, and has wrapped around."""
+    ours = learner(algorithm, estimate_on="newest", replay=100, frames_per_batch=40, batch=64, tau=1.0)
+    for mark in (1.0, 2.0, 3.0):
+        batch = batch_of(ours)
+        batch.obs.fill_(mark)
+        batch.obs[..., 0] = torch.arange(40.0).reshape(5, 8, 1)
+        ours.keep(batch)
+    *minibatch, recent = ours.sample()
+    assert recent.shape == minibatch[0].shape
+    assert (recent[..., 1:] == 3.0).all()
+    assert (minibatch[0][..., 1:] != 3.0).any()
+    assert len(recent[0, :, 0, 0].unique()) > 20  # from all over it
+    expected = ours.policy.estimate(recent).detach()
+    ours.update(*minibatch, recent=recent)
+    torch.testing.assert_close(ours.policy.snd_hat, expected)
+
+
+@pytest.mark.parametrize("algorithm", ["maddpg", "isac"])
+def test_snd_train_is_measured_on_what_the_estimate_is_made_of(algorithm):
+    for estimate_on in ("minibatch", "newest"):
+        ours = learner(algorithm, estimate_on=estimate_on, replay=100, frames_per_batch=40)
+        batches = [batch_of(ours, seed=seed) for seed in range(3)]
+        for batch in batches:
+            ours.keep(batch)
+        measured = ours.measure(batches[-1])
+        if estimate_on == "newest":
+            torch.testing.assert_close(measured["snd_train"], measured["snd"])
+        else:
+            spaced = ours.kept["obs"][:, torch.arange(40) * 100 // 40]
+            torch.testing.assert_close(measured["snd_train"], snd(ours.policy.everyone(spaced)))
+            assert (measured["snd_train"] != measured["snd"]).all()
+
+
+@pytest.mark.filterwarnings("ignore:a desired diversity:UserWarning")
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_snd_acted_is_of_actions_in_the_box(algorithm):
+    ours = learner(algorithm, goals=("30", "free"))
+    ours.policy.commit_(torch.tensor([0.5, 0.9]))
+    batch = batch_of(ours)
+    measured = ours.measure(batch)
+    everyone = ours.policy.everyone(batch.obs.flatten(1, 2))[..., :2]
+    low, high = torch.tensor(TEAM.low), torch.tensor(TEAM.high)
+    squashed = algorithm not in ("iddpg", "maddpg")
+    acted = low + (high - low) * (everyone.tanh() + 1) / 2 if squashed else everyone.clamp(low, high)
+    torch.testing.assert_close(measured["snd_acted"], snd(acted))
+    assert measured["snd_acted"][0] <= max_snd(TEAM.n_agents, TEAM.low, TEAM.high).value < measured["snd"][0]
+    beyond = (everyone - everyone.clamp(low, high)).norm(dim=-1).amax(-1).mean(1)
+    torch.testing.assert_close(measured["overflow_all"], beyond)
+    assert (measured["overflow_all"] != measured["overflow"]).all()
 
 
 @pytest.mark.parametrize("frames", [None, 7])
@@ -58,13 +130,13 @@ def test_some_agents_are_compared_at_each_frame(frames):
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_every_update_compares_the_agents_it_has_drawn(algorithm, monkeypatch):
-    ours = population(algorithm=algorithm, **PAIRS)
+    ours = population(algorithm=algorithm, **PAIRS, estimate_on="minibatch")
     policy, drawn, used = ours.learners[0].policy, [], []
     draw, estimate = ours.learners[0].draw_offsets, policy.estimate
     monkeypatch.setattr(ours.learners[0], "draw_offsets", lambda obs: drawn.append(draw(obs)) or drawn[-1])
     monkeypatch.setattr(policy, "estimate", lambda obs, offsets, **_: used.append(offsets) or estimate(obs, offsets))
     (row, _) = ours.iterate()
-    assert len(used) == 4  # two passes over two minibatches, or four updates
+    assert len(used) == 8  # two passes over two minibatches, or four updates; each for the actor's and the action loss
     assert all(mine is its for mine, its in zip(used, drawn, strict=True))
     assert row["snd"] == pytest.approx(0.3, rel=0.5)
 

@@ -17,7 +17,7 @@ def test_groups_have_policies_critics_and_constraints_of_their_own(algorithm):
         ("agent", 1, 12),
     ]
     assert red.policy.constraint.texts() == ["0.3", "0.6"]
-    assert green.policy.constraint.texts() == ["free", "free"]
+    assert green.policy.constraint.texts() == ["0", "0"]
     addresses = [{p.data_ptr() for m in x.modules().values() for p in m.parameters()} for x in (red, green)]
     assert not addresses[0] & addresses[1]
     before = parameters(red), parameters(green)
@@ -28,11 +28,26 @@ def test_groups_have_policies_critics_and_constraints_of_their_own(algorithm):
         ("agent", 0, "0.3"),
         ("agent", 1, "0.6"),
     ]
-    for earlier, later in zip(before, (parameters(red), parameters(green)), strict=True):
-        assert all(not torch.equal(earlier[name], later[name]) for name in earlier)
-    # a lone agent has no diversity, and its deviation is not scaled away
+    after = parameters(red)
+    assert all(not torch.equal(before[0][name], after[name]) for name in after)
+    assert not same(before[1], parameters(green))
     assert [row["snd"] for row in rows[2:]] == [0, 0]
-    assert torch.equal(green.policy.scale(), torch.ones(2))
+
+
+@algorithms
+def test_of_a_lone_agent_the_shared_network_acts_alone(algorithm):
+    """As in the original: its squashed mean never leaves the box, so the action-space loss never moves it."""
+    ours = population(algorithm=algorithm, **TAG)
+    green = ours.learners[1]
+    assert torch.equal(green.policy.scale(), torch.zeros(2))
+    obs = 3 * torch.randn(2, 50, 1, green.team.obs_dim)
+    raw = green.policy.shared(obs)[..., :2]
+    torch.testing.assert_close(green.mean(green.policy(obs)), raw.tanh())
+    assert torch.equal(green.own_action_loss(obs, None), torch.zeros(2))
+    before = parameters(green)
+    ours.iterate()
+    for name, value in parameters(green).items():
+        assert torch.equal(value, before[name]) == name.startswith("policy.deviations"), name
 
 
 def test_each_group_gets_its_own_rewards_and_observations():
@@ -45,9 +60,15 @@ def test_each_group_gets_its_own_rewards_and_observations():
     assert torch.equal(red.done, green.done)
 
 
+@pytest.mark.filterwarnings("ignore:a lone agent has no diversity:UserWarning")
 def test_controlled_groups_are_a_choice():
     ours = population(algorithm="ippo", **TAG, controlled=("agent",))
     assert [x.policy.constraint.texts() for x in ours.learners] == [["free", "free"], ["0.3", "0.6"]]
+
+
+def test_a_lone_agent_with_a_desired_diversity_is_told_that_it_has_none():
+    with pytest.warns(UserWarning, match=r"a lone agent has no diversity: the desired 0\.6 changes nothing"):
+        population(algorithm="ippo", **TAG, controlled=("agent",))
 
 
 @algorithms

@@ -166,13 +166,18 @@ def test_ppo(algorithm, members):
 
 @members
 @pytest.mark.parametrize("algorithm", ["iddpg", "maddpg"])
-def test_ddpg(algorithm, members):
-    ours, obs, next_obs, action, reward, done = judged(algorithm, members, goals=("1.5", "free"))
-    params, snd_hat = ours.policy.forward_and_estimate(obs)
+@pytest.mark.parametrize("estimate_on", ["minibatch", "both"])
+def test_ddpg(algorithm, members, estimate_on):
+    """TorchRL's targets pass the actor with gradients enabled, where the original renewed the estimate (both)."""
+    ours, obs, next_obs, action, reward, done = judged(
+        algorithm, members, goals=("1.5", "free"), estimate_on=estimate_on
+    )
+    next_params, kept = ours.act_next(next_obs, None)
+    params, snd_hat = ours.act_and_estimate(obs, kept=kept)
     outside = (params < LOW) | (params > HIGH)
     assert outside.any() and not outside.all()  # noqa: PT018
     actor_loss = ours.actor_loss(obs, params)
-    critic_loss = ours.critic_loss(obs, next_obs, action, reward, done)
+    critic_loss = ours.critic_loss(obs, next_obs, action, reward, done, next_params)
 
     for k in range(members):
         alone = policy_of(ours, k)
@@ -188,14 +193,11 @@ def test_ddpg(algorithm, members):
         load_critic(loss.value_network_params, ours.critic, k)
         load_critic(loss.target_value_network_params, ours.delayed, k)
         data = minibatch(k, obs, next_obs, action, reward, done)
-        # TorchRL's targets pass the actor with gradients enabled; our estimate is renewed by the actor's loss alone
         policies = [m for m in loss.actor_critic.modules() if isinstance(m, DiCoModule)]
         assert policies
         for each in policies:
-            each.refresh = "never"
+            each.refresh = "both" if estimate_on == "both" else "grad"
         value_loss, _ = loss.loss_value(data)
-        for each in policies:
-            each.refresh = "grad"
         objective, _ = loss.loss_actor(data)
         check_critic(value_loss, loss.value_network_params, critic_loss, ours.critic, k)
         check_actor(objective, alone, actor_loss, ours.policy, k)

@@ -10,9 +10,12 @@ import torch
 from tensordict import TensorDictBase
 from tensordict.nn import TensorDictModuleBase
 from tensordict.utils import NestedKey
+from torch import Tensor
 
 from dico._checks import check_choice
 from dico.policy import DiCo
+
+REFRESHES = ("grad", "both", "never")
 
 
 class DiCoModule(TensorDictModuleBase):
@@ -23,8 +26,10 @@ class DiCoModule(TensorDictModuleBase):
 
     ``refresh="grad"`` renews and keeps the diversity estimate in every training pass (:func:`trains`): in the actor's
     loss, and not in collectors, under ``torch.no_grad()`` or in targets at the next observations, where the kept
-    estimate is used. A rollout of your own with gradients enabled looks like training: put it under
-    ``torch.no_grad()``. ``refresh="never"`` leaves the estimate to you: ``policy.commit_(policy.estimate(obs))``.
+    estimate is used. ``refresh="both"`` renews it wherever gradients are enabled, as the original did: TorchRL's DDPG
+    computes its targets so, and the estimate is renewed there before the actor's loss does. A rollout of your own with
+    gradients enabled looks like training: put it under ``torch.no_grad()``. ``refresh="never"`` leaves the estimate to
+    you: ``policy.commit_(policy.estimate(obs))``.
 
     >>> from tensordict import TensorDict
     >>> from torchrl.modules import ProbabilisticActor, TanhNormal
@@ -51,7 +56,7 @@ class DiCoModule(TensorDictModuleBase):
         self.policy = policy
         self.in_keys: list[NestedKey] = list(in_keys)  # pyright: ignore[reportIncompatibleVariableOverride]
         self.out_keys: list[NestedKey] = list(out_keys or default)  # pyright: ignore[reportIncompatibleVariableOverride]
-        self.refresh = check_choice("refresh", refresh, ("grad", "never"))
+        self.refresh = check_choice("refresh", refresh, REFRESHES)
         if len(self.in_keys) != 1 or len(self.out_keys) != policy.kind.width:
             raise ValueError(
                 f"in_keys must hold 1 key and out_keys {policy.kind.width} for this kind of policy, "
@@ -61,14 +66,19 @@ class DiCoModule(TensorDictModuleBase):
     def forward(self, tensordict: TensorDictBase) -> TensorDictBase:
         """Write every agent's distribution parameters at its own observation."""
         obs = tensordict.get(self.in_keys[0])
-        if self.refresh == "grad" and trains(self.policy):
-            params, snd_hat = self.policy.forward_and_estimate(obs)
-            self.policy.commit_(snd_hat)
-        else:
-            params = self.policy(obs)
+        params = act(self.policy, obs, self.refresh)
         for key, value in zip(self.out_keys, params.chunk(len(self.out_keys), -1), strict=True):
             tensordict.set(key, value)
         return tensordict
+
+
+def act(policy: DiCo, obs: Tensor, refresh: str) -> Tensor:
+    """The policies' outputs; the estimate is renewed and kept first, if the pass is one that ``refresh`` names."""
+    if refresh == "never" or not (torch.is_grad_enabled() if refresh == "both" else trains(policy)):
+        return policy(obs)
+    params, snd_hat = policy.forward_and_estimate(obs)
+    policy.commit_(snd_hat)
+    return params
 
 
 def trains(policy: DiCo) -> bool:

@@ -26,6 +26,7 @@ CHOICES: dict[str, Iterable[str]] = {
     "initial": INITIALS,
     "metric": METRICS,
     "action_loss": ("separate", "merged", "off"),
+    "estimate_on": ("minibatch", "both", "newest"),
 }
 COUNTS = (
     "seeds", "frames", "envs", "frames_per_batch", "epochs", "minibatch", "updates", "batch", "replay", "noise_frames",
@@ -39,7 +40,7 @@ RANGES = {
     "entropy": (0, math.inf),
     "action_loss_weight": (0, math.inf),
 }
-ABOVE_ZERO = ("lr", "adam_eps", "max_grad_norm", "alpha", "action_loss_lr")
+ABOVE_ZERO = ("lr", "adam_eps", "max_grad_norm", "alpha", "action_loss_lr", "action_loss_eps")
 """What each number may be."""
 
 
@@ -107,6 +108,9 @@ class Config:
     """The policies' kind: deterministic, shared_std, agent_std, agent_std_paper; auto is what the algorithm needs."""
     tau: float = 0.01
     """Soft update of the diversity estimate in [0, 1]; 1 makes thm:scaling exact on a minibatch compared in full."""
+    estimate_on: Literal["minibatch", "both", "newest"] = "both"
+    """DDPG and SAC: frames that the estimate is made on: of the minibatch, of the newest batch, or, for DDPG as in the
+    original, twice in each step, at the minibatch's next observations and then at its observations (both)."""
     estimate_frames: int | None = None
     """Frames of a minibatch that the estimate is made on, all by default; fewer make large teams cheaper."""
     estimate_agents: int | None = None
@@ -125,6 +129,8 @@ class Config:
     """Its weight."""
     action_loss_lr: float = 3e-5
     """Adam's step size for it where it is separate."""
+    action_loss_eps: float = 1e-8
+    """Adam's epsilon for it where it is separate."""
 
     freeze: tuple[str, ...] = ()
     """Groups that stop learning after so many frames, as group=frames, or group=0.25 for that share of all frames."""
@@ -160,10 +166,10 @@ class Config:
             raise ValueError(f"noise must be two numbers, falling and at least 0, got {self.noise}")
         self._check_snd()
         self._check_sizes()
-        stochastic = self.algorithm not in DETERMINISTIC
-        if self.kind != "auto" and stochastic == (self.kind == "deterministic"):
-            kinds = "shared_std, agent_std or agent_std_paper" if stochastic else "deterministic"
-            raise ValueError(f"kind must be auto, {kinds} for {self.algorithm}, got {self.kind!r}")
+        width = 1 if self.algorithm in DETERMINISTIC else 2
+        if self.kind != "auto" and KINDS[self.kind].width != width:
+            kinds = ", ".join(name for name, kind in KINDS.items() if kind.width == width)
+            raise ValueError(f"kind must be auto or one of {kinds} for {self.algorithm}, got {self.kind!r}")
 
     def _check_snd(self) -> None:
         if not self.snd or isinstance(self.snd, str):

@@ -12,6 +12,7 @@ from torch.func import functional_call
 from dico._pairs import upper
 from dico._spaced import MAX_DISTANCES, stride
 from dico.constraints import Constraint
+from dico.episodes import into_box
 from dico.losses import action_space_loss
 from dico.metrics import METRICS, behavioural_distances, snd
 from dico.policy import DiCo, Estimated
@@ -68,7 +69,8 @@ class Learner(ABC):
     loss: Callable[..., tuple[Tensor, Tensor]]
     """Each member's loss on a minibatch, and its diversity estimate; every algorithm has its own.
 
-    Its arguments are the observations, what else the algorithm needs, :meth:`draw_offsets`, and for PPO the weight.
+    Its arguments are the observations, what else the algorithm needs, :meth:`draw_offsets`, and what :meth:`improve`
+    is told of the estimate.
     """
 
     def __init__(
@@ -87,8 +89,8 @@ class Learner(ABC):
         initialise_(self.policy, self.rng)
         self.low = torch.tensor(team.low, device=device)
         self.high = torch.tensor(team.high, device=device)
-        self.actor_adam = self._adam(self.policy, config.lr)
-        self.action_adam = self._adam(self.policy, config.action_loss_lr)
+        self.actor_adam = self._adam(self.policy, config.lr, config.adam_eps)
+        self.action_adam = self._adam(self.policy, config.action_loss_lr, config.action_loss_eps)
         self._loss = stage.function(self.loss)
         self._own_action_loss = stage.function(self.own_action_loss)
         # two functions: PyTorch's compilers fail on sums beside what the optimiser does (pytorch/pytorch#176591)
@@ -135,19 +137,27 @@ class Learner(ABC):
         return self.rng.permutation(n, self.config.estimated(obs.shape[1]))[..., :compared]
 
     def act_and_estimate(
-        self, obs: Float[Tensor, "members rows n o"], offsets: Tensor | None = None, weight: Weight = None
+        self,
+        obs: Float[Tensor, "members rows n o"],
+        offsets: Tensor | None = None,
+        weight: Weight = None,
+        *,
+        recent: Float[Tensor, "members rows n o"] | None = None,
+        kept: Float[Tensor, " members"] | None = None,
     ) -> Estimated:
         """A training pass; the estimate is made on all frames, or on the first of them, which are in random order.
 
-        The parameters have its gradient. The estimate that comes beside them has none: it is only kept, and a compiler
-        would write a backward pass for it too.
+        ``recent`` are frames that it is made on instead. ``kept`` is an estimate of just now, in place of the committed
+        one. The parameters have the estimate's gradient. The estimate that comes beside them has none: it is only kept,
+        and a compiler would write a backward pass for it too.
         """
         frames = self.config.estimated(obs.shape[1])
-        weight = None if weight is None else weight[:frames, None]
-        if offsets is None and frames == obs.shape[1]:
-            params, snd_hat = self.policy.forward_and_estimate(obs, weight=weight)
+        weight = None if weight is None or recent is not None else weight[:frames, None]
+        if recent is None and offsets is None and frames == obs.shape[1]:
+            params, snd_hat = self.policy.forward_and_estimate(obs, weight=weight, kept=kept)
         else:
-            snd_hat = self.policy.estimate(obs[:, :frames], offsets, weight=weight)
+            compared = obs if recent is None else recent
+            snd_hat = self.policy.estimate(compared[:, :frames], offsets, weight=weight, kept=kept)
             params = self.policy(obs, snd_hat)
         return Estimated(params, snd_hat.detach())
 
@@ -156,21 +166,26 @@ class Learner(ABC):
         optimisers: Sequence[PopulationAdam],
         obs: Float[Tensor, "members rows n o"],
         *rest: Tensor,
-        weight: Weight = None,
+        **estimation: Tensor | None,
     ) -> None:
         """One step of each optimiser on the loss, then the new estimate, then the action-space loss where it is apart.
 
-        What is random in the loss comes from outside: drawn in there, a compiled backward pass might draw it again.
+        ``estimation`` is ``weight`` or ``recent`` of :meth:`act_and_estimate`, where there is one. What is random in
+        the loss comes from outside: drawn in there, a compiled backward pass might draw it again.
         """
-        weighted = () if weight is None else (weight,)
-        loss, snd_hat = self._loss(obs, *rest, self.draw_offsets(obs), *weighted)
+        given = {name: value for name, value in estimation.items() if value is not None}
+        loss, snd_hat = self._loss(obs, *rest, self.draw_offsets(obs), **given)
         self.descend(loss, *optimisers)
         self.policy.commit_(snd_hat)
-        self.step_action_loss(obs, weight)
+        self.step_action_loss(obs, **given)
 
     def mean(self, params: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch n a"]:
         """The means among a policy's outputs."""
         return params[..., : len(self.team.low)]
+
+    def executed(self, params: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch n a"]:
+        """The means in the action box."""
+        return into_box(self.policy, self.mean(params), self.low, self.high)
 
     def action_loss(self, params: Tensor, weight: Weight = None) -> Float[Tensor, " members"]:
         """Each member's action-space loss as trained on: squared, averaged, times ``action_loss_weight``."""
@@ -183,16 +198,20 @@ class Learner(ABC):
         """The actor's loss, with the action-space loss where that is merged."""
         return actor_loss + self.action_loss(params, weight) if self.config.action_loss == "merged" else actor_loss
 
-    def step_action_loss(self, obs: Float[Tensor, "members rows n o"], weight: Weight = None) -> None:
+    def step_action_loss(self, obs: Float[Tensor, "members rows n o"], **estimation: Tensor) -> None:
         """The original's way: after each step, one of its own on the same frames, which leaves the estimate alone."""
         if self.config.action_loss == "separate":
-            self.descend(self._own_action_loss(obs, weight), self.action_adam)
+            self.descend(self._own_action_loss(obs, self.draw_offsets(obs), **estimation), self.action_adam)
 
     def own_action_loss(
-        self, obs: Float[Tensor, "members rows n o"], weight: Weight = None
+        self,
+        obs: Float[Tensor, "members rows n o"],
+        offsets: Tensor | None,
+        weight: Weight = None,
+        recent: Tensor | None = None,
     ) -> Float[Tensor, " members"]:
-        """Each member's action-space loss at the kept estimate."""
-        return self.action_loss(self.policy(obs), weight)
+        """Each member's action-space loss in a pass of its own, whose estimate has a gradient and is not kept."""
+        return self.action_loss(self.act_and_estimate(obs, offsets, weight, recent=recent).params, weight)
 
     def descend(self, loss: Float[Tensor, " members"], *optimisers: PopulationAdam) -> None:
         """One step of each member on its own loss, its gradients clipped for each optimiser by themselves."""
@@ -214,20 +233,32 @@ class Learner(ABC):
 
     @torch.no_grad()
     def measure(self, batch: Batch) -> dict[str, Float[Tensor, "members *pairs"]]:
-        """What the run folder says of each member after a batch; ``distances`` is the one with several numbers."""
+        """What the run folder says of each member after a batch; ``distances`` is the one with several numbers.
+
+        Diversity is measured three times: ``snd`` on the newest batch, ``snd_train`` on what the estimate is made of,
+        and ``snd_acted`` on the newest batch with the means brought into the action box, as agents execute them.
+        """
         obs = batch.obs.flatten(1, 2)
         obs = obs[:, :: stride(obs.shape[1], self.team.n_agents)]
         params, everyone = self.policy(obs), self.policy.everyone(obs)
-        controlled = self.config.metric
+        controlled, means = self.config.metric, self.mean(everyone)
+        trained_on = self.estimated_on(obs)
         return {
             "reward": average(batch.reward),
             "snd": snd(everyone),
             **({} if controlled == "snd" else {controlled: METRICS[controlled].fn(everyone)}),
+            "snd_train": snd(everyone if trained_on is obs else self.policy.everyone(trained_on)),
+            "snd_acted": snd(self.executed(everyone)),
             "snd_hat": self.policy.snd_hat.clone(),
             "scale": self.policy.scale(),
             "overflow": average(action_space_loss(self.mean(params), self.low, self.high)),
+            "overflow_all": average(action_space_loss(means, self.low, self.high)),
             **self._distances(everyone),
         }
+
+    def estimated_on(self, newest: Float[Tensor, "members rows n o"]) -> Float[Tensor, "members rows n o"]:
+        """As many frames as ``newest`` that the diversity estimate is made of: those of the newest batch themselves."""
+        return newest
 
     def _distances(self, everyone: Float[Tensor, "members rows n d"]) -> dict[str, Float[Tensor, "members pairs"]]:
         """How differently each two agents behave, in the order of ``pairwise_w2``."""
@@ -242,8 +273,8 @@ class Learner(ABC):
         initialise_(critic, self.rng)
         return critic
 
-    def _adam(self, module: nn.Module, lr: float) -> PopulationAdam:
-        return PopulationAdam(list(module.parameters()), lr, self.config.adam_eps)
+    def _adam(self, module: nn.Module, lr: float, eps: float) -> PopulationAdam:
+        return PopulationAdam(list(module.parameters()), lr, eps)
 
 
 def average(values: Float[Tensor, "members rows *rest"], weight: Weight = None) -> Float[Tensor, " members"]:

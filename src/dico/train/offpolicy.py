@@ -26,7 +26,7 @@ class OffPolicyLearner(Learner):
         self.kept = {name: torch.zeros(*size, *shape, device=self.low.device) for name, shape in shapes.items()}
         self.count = torch.zeros((), dtype=torch.int64, device=self.low.device)
         self.critic = self._critic(o + a, (self.members, *self.CRITICS))
-        self.critic_adam = self._adam(self.critic, self.config.lr)
+        self.critic_adam = self._adam(self.critic, self.config.lr, self.config.adam_eps)
         self.delayed = copy.deepcopy(self.critic).requires_grad_(requires_grad=False)
         self._sample_and_update = self.stage.procedure(
             lambda: self.update(*self.sample()), lambda: self.tensors().values()
@@ -47,18 +47,45 @@ class OffPolicyLearner(Learner):
         self.count += rows
 
     def sample(self) -> list[Tensor]:
-        """Random frames, each member's own: observation, next observation, action, reward, done."""
+        """Random frames, each member's own: observation, next observation, action, reward, done.
+
+        And, where the estimate is made on the newest batch, observations of that.
+        """
         index = self.draw(self.config.batch)
-        return [take(kept, index) for kept in self.kept.values()]
+        drawn = [take(kept, index) for kept in self.kept.values()]
+        if self.config.estimate_on == "newest":
+            batch = torch.full_like(self.count, self.config.frames_per_batch)
+            drawn.append(self._newest(self.rng.integers(batch, self.config.batch)))
+        return drawn
 
     def draw(self, rows: int) -> Int[Tensor, "members rows"]:
         """Uniform among the frames kept so far."""
         filled = self.count.clamp(max=self.config.replay)
         return self.rng.integers(filled, rows)
 
+    def estimated_on(self, newest: Float[Tensor, "members rows n o"]) -> Float[Tensor, "members rows n o"]:
+        """Frames of the replay, evenly spaced, unless the estimate is made on the newest."""
+        if self.config.estimate_on == "newest":
+            return newest
+        rows = newest.shape[1]
+        filled = self.count.clamp(max=self.config.replay)
+        return self.kept["obs"][:, torch.arange(rows, device=filled.device) * filled // rows]
+
+    def _newest(self, index: Int[Tensor, "members rows"]) -> Float[Tensor, "members rows n o"]:
+        """Observations of the newest batch, by how many frames they are from its end."""
+        return take(self.kept["obs"], (self.count - 1 - index) % self.config.replay)
+
     @abstractmethod
-    def update(self, obs: Tensor, next_obs: Tensor, action: Tensor, reward: Tensor, done: Tensor) -> None:
-        """One step on sampled frames."""
+    def update(
+        self,
+        obs: Tensor,
+        next_obs: Tensor,
+        action: Tensor,
+        reward: Tensor,
+        done: Tensor,
+        recent: Tensor | None = None,
+    ) -> None:
+        """One step on sampled frames; the estimate is made on ``recent`` ones, if given."""
 
     def target(
         self, reward: Float[Tensor, "members rows n"], done: Float[Tensor, "members rows"], next_value: Tensor

@@ -45,10 +45,10 @@ class PopulationAdam:
         betas: tuple[float, float] = (0.9, 0.999),
     ):
         self.parameters: list[Tensor] = list(parameters)
-        device = self.parameters[0].device
-        self.lr = torch.as_tensor(lr, dtype=torch.float32, device=device)
+        like = {"dtype": self.parameters[0].dtype, "device": self.parameters[0].device}
+        self.lr = torch.as_tensor(lr, **like)
         self.eps, self.betas = eps, betas
-        self.count = torch.zeros((), dtype=torch.float32, device=device)
+        self.count = torch.zeros((), **like)
         self.first = torch.zeros_like(flat(self.parameters))
         self.second = torch.zeros_like(self.first)
 

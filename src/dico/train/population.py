@@ -7,7 +7,7 @@ from typing import Any
 from torch import Tensor
 
 from dico._checks import check_choice, pairs
-from dico.constraints import free, parse_constraint, stack_constraints
+from dico.constraints import parse_constraint, stack_constraints, uncontrolled
 from dico.tasks import from_settings
 from dico.train.config import Config
 from dico.train.ddpg import DDPG
@@ -90,8 +90,11 @@ class Population:
     def _learner(self, index: int, seeds: Sequence[int]) -> Learner:
         group = self.task.groups[index]
         controlled = self.config.controlled or (self.task.groups[0].name,)
-        goals = [parse_constraint(text) if group.name in controlled else free() for text, _ in self.members]
-        team = Team(group.name, len(group.agents), group.obs_dim, self.task.action_low, self.task.action_high)
+        n_agents = len(group.agents)
+        goals = [
+            parse_constraint(text) if group.name in controlled else uncontrolled(n_agents) for text, _ in self.members
+        ]
+        team = Team(group.name, n_agents, group.obs_dim, self.task.action_low, self.task.action_high)
         make = LEARNERS[self.config.algorithm]
         return make(self.config, team, stack_constraints(goals), seeds, index + 1, self.stage)
 

@@ -41,7 +41,7 @@ class PPO(Learner):
     def __init__(self, *args, **options):
         super().__init__(*args, **options)
         self.critic = self._critic(self.team.obs_dim, (self.members,))
-        self.critic_adam = self._adam(self.critic, self.config.lr)
+        self.critic_adam = self._adam(self.critic, self.config.lr, self.config.adam_eps)
         self.batch: Batch | None = None
 
     def act(self, obs: Float[Tensor, "members envs n o"]) -> Decision:

@@ -40,11 +40,19 @@ class SAC(OffPolicyLearner):
         raw = mean + std * noise
         return squash(raw, self.low, self.high), squashed_log_prob(raw, mean, std, self.low, self.high)
 
-    def update(self, obs: Tensor, next_obs: Tensor, action: Tensor, reward: Tensor, done: Tensor) -> None:
+    def update(
+        self,
+        obs: Tensor,
+        next_obs: Tensor,
+        action: Tensor,
+        reward: Tensor,
+        done: Tensor,
+        recent: Tensor | None = None,
+    ) -> None:
         """One step of actor, critics and entropy weight, then of the delayed critics."""
         noise, next_noise = (self.rng.normal(*action.shape[1:]) for _ in range(2))
         optimisers = (self.actor_adam, self.critic_adam, self.alpha_adam)
-        self.improve(optimisers, obs, next_obs, action, reward, done, noise, next_noise)
+        self.improve(optimisers, obs, next_obs, action, reward, done, noise, next_noise, recent=recent)
         follow_(self.delayed, self.critic, self.config.polyak)
 
     def loss(
@@ -57,9 +65,10 @@ class SAC(OffPolicyLearner):
         noise: Tensor,
         next_noise: Tensor,
         offsets: Tensor | None,
+        recent: Tensor | None = None,
     ) -> tuple[Float[Tensor, " members"], Float[Tensor, " members"]]:
         """The losses of actor, critics and entropy weight together, each with a gradient for its own alone."""
-        params, snd_hat = self.act_and_estimate(obs, offsets)
+        params, snd_hat = self.act_and_estimate(obs, offsets, recent=recent)
         new_action, log_prob = self.reparametrise(params, noise)
         actor_loss = self.merged(self.actor_loss(obs, new_action, log_prob), params)
         with torch.no_grad():

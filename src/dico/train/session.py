@@ -15,7 +15,7 @@ from typing import Any, Protocol, TextIO, runtime_checkable
 import torch
 
 from dico._checks import check_positive
-from dico.runs import FORMAT, Run, RunError, has_diverged, load, plain, read_checkpoints, write_json
+from dico.runs import FORMAT, Run, RunError, load, plain, read_checkpoints, write_json
 from dico.train.blocks import Blocks, enough_memory, make_population, members_at_once, memory_messages
 from dico.train.checkpoint import KEPT, back_to, check_space, restore, save
 from dico.train.config import Config
@@ -23,6 +23,7 @@ from dico.train.machine import machine
 from dico.train.population import Population
 from dico.train.replay_store import ReplayStore
 from dico.train.staging import Stage, working_compiler
+from dico.train.watch import Watch
 
 try:
     import fcntl
@@ -127,7 +128,7 @@ def _iterate(
 ) -> Run:
     replay = _replay_store(population, folder, checkpoint_every, replay_checkpoint)
     say = _to_all(observers, "say")
-    diverged: set[int] = set()
+    watch = Watch(population.config.iterations, say)
     with _alone(folder):
         state_bytes, replay_bytes = check_space(folder, population, replay)
         if again:
@@ -152,7 +153,7 @@ def _iterate(
                 while not population.finished and not stop.is_set():
                     start = time.perf_counter()
                     rows = population.iterate()
-                    _mark_diverged(rows, diverged, say)
+                    watch.look(rows)
                     _write(metrics, rows)
                     _to_all(observers, "iteration")(rows, time.perf_counter() - start)
                     if population.iteration % checkpoint_every == 0 or population.finished or stop.is_set():
@@ -197,17 +198,6 @@ def _replay_store(population: Population, folder: Path, checkpoint_every: int, w
     if population.config.on_policy or not wanted:
         return None
     return ReplayStore(population, folder, checkpoint_every * population.config.frames_per_batch, KEPT)
-
-
-def _mark_diverged(rows: Sequence[dict[str, Any]], known: set[int], say: Callable[[str], None]) -> None:
-    """Mark the rows of members whose numbers are no longer finite, and say so once."""
-    for row in rows:
-        if has_diverged(row):
-            row["diverged"] = True
-            if row["member"] not in known:
-                who = f"member {row['member']} (snd {row['constraint']}, seed {row['seed']})"
-                say(f"{who} diverged: its numbers are no longer finite; the others go on")
-            known.add(row["member"])
 
 
 @contextmanager

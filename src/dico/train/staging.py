@@ -62,9 +62,9 @@ class Stage:
 
     def _rounded(self, function: Function) -> Function:
         @wraps(function)
-        def rounded(*arguments: Any) -> Any:
+        def rounded(*arguments: Any, **options: Any) -> Any:
             with torch.autocast(self.device.type, torch.bfloat16, cache_enabled=False):
-                return function(*arguments)
+                return function(*arguments, **options)
 
         return rounded  # pyright: ignore
 

@@ -13,11 +13,13 @@ class ActionSpaceStep:
 
     def __init__(self, model: Dico, config: ExperimentConfig):
         self.model, self.config = model, config
-        self.adam = torch.optim.Adam(model.policy.parameters(), lr=model.settings.action_loss_lr, eps=config.adam_eps)
+        own = model.settings
+        self.adam = torch.optim.Adam(model.policy.parameters(), lr=own.action_loss_lr, eps=own.action_loss_eps)
 
     def __call__(self, obs: Tensor) -> Tensor:
-        """Step once, and give the loss before."""
-        loss = action_space_loss(self.model.means(obs), *self.model.box).square().mean()
+        """Step once, and give the loss before, in a pass whose estimate has a gradient and is not kept."""
+        params, _ = self.model.policy.forward_and_estimate(obs)
+        loss = action_space_loss(self.model.means(params), *self.model.box).square().mean()
         (self.model.settings.action_loss_weight * loss).backward()
         parameters = self.adam.param_groups[0]["params"]
         if self.config.clip_grad_val is not None:

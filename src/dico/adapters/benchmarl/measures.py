@@ -45,7 +45,8 @@ def state(model: Dico, obs: Float[Tensor, "frames n o"], everyone: Float[Tensor,
     values: dict[str, Any] = {
         "snd_hat": policy.snd_hat.item(),
         "scale": policy.scale().item(),
-        "overflow": action_space_loss(model.means(obs), *model.box).mean().item(),
+        "overflow": action_space_loss(model.means(policy(obs)), *model.box).mean().item(),
+        "overflow_all": action_space_loss(model.means(everyone), *model.box).mean().item(),
     }
     if 2 <= n <= MAX_DISTANCES:
         values["distances"] = upper(behavioural_distances(everyone)).tolist()

@@ -13,8 +13,8 @@ from torchrl.data import Bounded
 
 from dico._checks import check_choice, check_number, check_positive, check_switch
 from dico.adapters.benchmarl.scales import unscale
-from dico.adapters.torchrl import trains
-from dico.constraints import FORMS, Constraint, free, parse_constraint
+from dico.adapters.torchrl import act
+from dico.constraints import FORMS, Constraint, parse_constraint, uncontrolled
 from dico.kinds import KINDS
 from dico.metrics import METRICS
 from dico.policy import GRADIENTS, INITIALS, DiCo
@@ -33,7 +33,8 @@ class DicoConfig(ModelConfig):
     desired_snd: Any = 0.3
     """Desired diversity: 0.3, >=0.3, <=0.5, 0.2..0.5 or free."""
     groups: Sequence[str] | None = None
-    """Groups whose diversity is controlled; by default every group of two or more agents. Others are free."""
+    """Groups whose diversity is controlled; by default every group of two or more agents. Others are free; of a lone
+    agent the shared network acts alone."""
     num_cells: Sequence[int] = (256, 256)
     """Units in the hidden layers of the shared network and of each agent's deviation."""
     kind: str = "auto"
@@ -44,6 +45,9 @@ class DicoConfig(ModelConfig):
     """How the gradient flows through the estimate: soft, detached or straight_through."""
     initial: str = "batch"
     """The first estimate: measured on the first training batch, or desired."""
+    estimate_on: str = "both"
+    """DDPG: what the estimate is made on in each step: the minibatch's observations, or its next observations and then
+    its observations (both), as in the original."""
     metric: str = "snd"
     """The diversity metric under control: snd, hse, det_root, max, min or mst."""
     squash_shared: bool = True
@@ -52,6 +56,8 @@ class DicoConfig(ModelConfig):
     """The loss on means outside the action box: separate (an optimiser step of its own) or off."""
     action_loss_lr: float = 3e-5
     """Step size of its Adam."""
+    action_loss_eps: float = 1e-8
+    """Epsilon of its Adam."""
     action_loss_weight: float = 1.0
     """Its weight."""
     scale_mapping: str = "biased_softplus_1.0"
@@ -65,6 +71,7 @@ class DicoConfig(ModelConfig):
             "initial": INITIALS,
             "metric": METRICS,
             "action_loss": ACTION_LOSSES,
+            "estimate_on": ("minibatch", "both"),
         }
         for name, allowed in choices.items():
             check_choice(name, getattr(self, name), allowed)
@@ -77,7 +84,7 @@ class DicoConfig(ModelConfig):
         listed = isinstance(self.groups, Sequence) and all(isinstance(name, str) for name in self.groups)
         if self.groups is not None and (isinstance(self.groups, str) or not listed):
             raise ValueError(f"groups must be a list of names, such as [agents], got {self.groups!r}")
-        for name in ("action_loss_lr", "action_loss_weight"):
+        for name in ("action_loss_lr", "action_loss_eps", "action_loss_weight"):
             check_number(name, getattr(self, name), 0)
         unscale(torch.ones(()), self.scale_mapping)
 
@@ -111,8 +118,9 @@ class Dico(Model):
     """A :class:`~dico.policy.DiCo` policy for one group of agents, between BenchMARL's observations and logits.
 
     The estimate is renewed in training passes of the actor's loss, on their own observations and before the outputs are
-    scaled, and nowhere else in BenchMARL (:func:`~dico.adapters.torchrl.trains`). A rollout of your own with gradients
-    enabled looks like training: put it under ``torch.no_grad()``.
+    scaled (:func:`~dico.adapters.torchrl.trains`). With ``estimate_on="both"`` it is renewed wherever gradients are
+    enabled, as in the original: TorchRL's DDPG computes its targets so, at the next observations. A rollout of your own
+    with gradients enabled looks like training: put it under ``torch.no_grad()``.
     """
 
     policy: DiCo
@@ -128,7 +136,7 @@ class Dico(Model):
         self.obs_dim = sum(spec.shape[-1] for spec in self.input_spec.values(True, True))
         self.policy = DiCo.mlp(
             self.n_agents, self.obs_dim, act_dim,
-            config.constraint if self.controlled else free(),
+            config.constraint if self.controlled else uncontrolled(self.n_agents),
             kind=self.kind, hidden=tuple(config.num_cells), tau=config.tau, low=low, high=high,
             squash_shared=config.squash_shared, gradient=config.gradient,  # pyright: ignore[reportArgumentType]
             initial=config.initial, metric=config.metric,  # pyright: ignore[reportArgumentType]
@@ -138,9 +146,9 @@ class Dico(Model):
         """What each agent sees: ``(*batch, n, o)``."""
         return torch.cat([tensordict.get(key) for key in self.in_keys], -1)
 
-    def means(self, obs: Tensor) -> Tensor:
-        """The mean of each agent's action at its own observation, at the kept estimate: ``(*batch, n, m)``."""
-        return self.policy(obs).tensor_split([self.box[0].shape[-1]], -1)[0]
+    def means(self, params: Tensor) -> Tensor:
+        """The means among the policies' outputs: ``(*batch, n, d) -> (*batch, n, m)``."""
+        return params[..., : self.box[0].shape[-1]]
 
     @property
     def box(self) -> tuple[Tensor, Tensor]:
@@ -160,11 +168,7 @@ class Dico(Model):
 
     def _forward(self, tensordict: TensorDictBase) -> TensorDictBase:
         obs = self.observations(tensordict)
-        if trains(self.policy):
-            params, snd_hat = self.policy.forward_and_estimate(obs)
-            self.policy.commit_(snd_hat)
-        else:
-            params = self.policy(obs)
+        params = act(self.policy, obs, "both" if self.settings.estimate_on == "both" else "grad")
         if self.policy.kind.width == 2:
             mean, std = params.chunk(2, -1)
             params = torch.cat((mean, unscale(std, self.settings.scale_mapping)), -1)

@@ -185,6 +185,8 @@ def settings(experiment: Experiment, models: Mapping[str, Dico], freeze: Mapping
         "action_loss": dico.action_loss,
         "action_loss_weight": dico.action_loss_weight,
         "action_loss_lr": dico.action_loss_lr,
+        "action_loss_eps": dico.action_loss_eps,
+        "estimate_on": dico.estimate_on,
         "freeze": [f"{group}={frames}" for group, frames in freeze.items()],
         "controlled": [name for name, each in models.items() if each.controlled],
     }

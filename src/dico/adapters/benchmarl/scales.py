@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-SMALLEST = 1e-6
+SMALLEST = 1e-8
 """A standard deviation below what a mapping can output becomes its least value and this."""
 
 
@@ -18,7 +18,7 @@ def unscale(std: Float[Tensor, "*shape"], mapping: str) -> Float[Tensor, "*shape
     >>> from tensordict.nn.utils import mappings
     >>> mapping, std = "biased_softplus_1.0", torch.tensor([0.001, 0.02, 1.0, 50.0])
     >>> mappings(mapping)(unscale(std, mapping))
-    tensor([1.0001e-02, 2.0000e-02, 1.0000e+00, 5.0000e+01])
+    tensor([1.0000e-02, 2.0000e-02, 1.0000e+00, 5.0000e+01])
     """
     if mapping == "exp":
         return std.log()

@@ -3,8 +3,7 @@
 import { floats, packed } from "./data.js";
 
 const SMALLEST = 1e-8; // measured diversity counts as no less, so that the scale stays finite
-const MIN_STD = 1e-4;
-const SOFTPLUS_SHIFT = Math.log(Math.E - 1);
+const MIN_STD = 0.01; // of the shared standard deviation
 
 function softplus(x) {
   return x > 20 ? x : Math.log1p(Math.exp(x));
@@ -58,8 +57,8 @@ function meaning(raw, rows, actions, width, { std, least = 0 }) {
     for (let k = 0; k < actions; k++) {
       out[row * width + k] = raw[row * rawWidth + k];
       if (!std) continue;
-      const spread = softplus(raw[row * rawWidth + actions + k] + SOFTPLUS_SHIFT);
-      out[row * width + actions + k] = Math.max(spread, least);
+      const spread = softplus(raw[row * rawWidth + actions + k] + Math.log(Math.expm1(1 - least)));
+      out[row * width + actions + k] = spread + least;
     }
   }
   return out;
@@ -92,7 +91,7 @@ export class Policy {
     this.least = encoded.least;
     this.most = encoded.most ?? Infinity;
     this.degree = encoded.degree;
-    this.width = kind === "deterministic" ? actions : 2 * actions;
+    this.width = kind.startsWith("deterministic") ? actions : 2 * actions;
     this.shared = shared.map(decodeLayer);
     this.deviations = deviations.map((layers) => layers.map(decodeLayer));
   }
@@ -104,7 +103,7 @@ export class Policy {
 
   /** The factor on the deviations for a desired diversity. */
   scale(desired = this.trained) {
-    if (this.agents === 1) return 1;
+    if (this.agents === 1) return desired === 0 ? 0 : 1; // a lone agent has no diversity to scale
     return (desired / Math.max(this.estimate, SMALLEST)) ** (1 / this.degree);
   }
 
@@ -164,7 +163,7 @@ export class Policy {
     return actions;
   }
 
-  /** A mean as an action: clamped if the policy is deterministic, else squashed by a tanh. */
+  /** A mean as an action: clamped or squashed by a tanh, as the kind of policy says. */
   inBox(mean) {
     return this.low.map((low, k) => {
       const high = this.high[k];

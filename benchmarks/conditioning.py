@@ -1,0 +1,167 @@
+"""How the deviations are conditioned: the paper's settings and others, on the same tasks, levels and seeds.
+
+python benchmarks/conditioning.py train dispersion paper tuned --device cuda --folder runs/conditioning
+python benchmarks/conditioning.py train navigation paper tuned --algorithm isac --size quick --folder runs/conditioning
+python benchmarks/conditioning.py table docs/results/conditioning.json
+python benchmarks/conditioning.py collect runs/conditioning --json docs/results/conditioning.json
+
+`--size paper` takes the paper's networks and batches, `quick` those of the preset quick; both for `--frames` frames.
+"""
+
+import argparse
+import json
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from dico.analysis import relative_error
+from dico.experiments import preset
+from dico.train.config import Config
+from dico.train.machine import machine
+from dico.train.population import Population
+from dico.train.staging import Stage
+
+LEVELS = {
+    "navigation": ("0", "0.3", "1", "1.5", "2", "free"),
+    "dispersion": ("0", "2", "6", "free"),
+    "sampling": ("0", "5", "free"),
+    "tag": ("0", "0.6", "free"),
+}
+SIZES = ("hidden", "lr", "envs", "frames_per_batch", "epochs", "minibatch", "updates", "batch", "replay",
+         "noise_frames")  # fmt: skip
+"""Settings that are a matter of size; all others are a matter of conditioning."""
+STRAIGHT = {"gradient": "straight_through", "tau": 0.3, "estimate_on": "minibatch"}
+SOFT = {"gradient": "soft", "tau": 0.01, "estimate_on": "minibatch"}
+TANH = {"kind": "deterministic_tanh", "squash_shared": False, "action_loss": "off"}
+VARIANTS: dict[str, dict[str, Any]] = {
+    "paper": {"gradient": "soft", "tau": 0.01, "action_loss": "separate", "estimate_on": "both"},
+    "straight": {**STRAIGHT, "action_loss": "separate"},
+    "straight-off": {**STRAIGHT, "action_loss": "off"},
+    "straight-off-unsquashed": {**STRAIGHT, "action_loss": "off", "squash_shared": False},
+    "soft-off": {**SOFT, "action_loss": "off"},
+    "soft-newest": {**SOFT, "action_loss": "separate", "estimate_on": "newest"},
+    "straight-newest": {**STRAIGHT, "action_loss": "separate", "estimate_on": "newest"},
+    "off-newest": {**STRAIGHT, "action_loss": "off", "estimate_on": "newest"},
+    "tanh": {**STRAIGHT, **TANH},
+    "tanh-soft": {**SOFT, **TANH},
+    "tanh-newest": {**STRAIGHT, **TANH, "estimate_on": "newest"},
+    "tanh-shared": {**STRAIGHT, **TANH, "squash_shared": True},
+}
+PARTS = 20
+"""Curves are kept as means over so many parts of the training."""
+COLUMNS = ("reward", "snd", "snd_train", "snd_acted", "scale", "overflow", "overflow_all")
+
+
+def config_of(options: argparse.Namespace, variant: str) -> Config:
+    """The variant's conditioning at the size asked for."""
+    task = options.task
+    base = preset(options.size, task)
+    algorithm = options.algorithm or base.algorithm
+    changes: dict[str, Any] = {"algorithm": algorithm, "snd": tuple(options.levels or LEVELS[task])}
+    if options.size == "paper" and algorithm not in ("ippo", "mappo"):
+        changes |= {"envs": 60, "frames_per_batch": 6000}
+    if task == "dispersion":
+        changes["task_options"] = ("share_reward=false",)
+    changes |= {"seeds": options.seeds, "first_seed": options.first_seed, "freeze": preset("paper", task).freeze}
+    frames = options.frames or base.frames
+    if options.size == "quick":
+        changes["freeze"] = base.freeze
+        changes["action_loss_lr"] = 0.6 * base.lr  # as in the paper
+    return preset(options.size, task, **(changes | {"frames": frames} | VARIANTS[variant]))
+
+
+def trained(config: Config, device: str, stage: str, path: Path) -> list[list[dict[str, Any]]]:
+    """Every batch's rows of the controlled group; written as a curve now and then."""
+    population = Population(config, Stage(stage, device))
+    history: list[list[dict[str, Any]]] = []
+    while not population.finished:
+        first = population.learners[0].team.name
+        history.append([row for row in population.iterate() if row.get("group", first) == first])
+        if population.iteration % 10 == 0 or population.finished:
+            path.write_text(json.dumps(summary(config, history, device)) + "\n")
+    return history
+
+
+def summary(config: Config, history: list[list[dict[str, Any]]], device: str) -> dict[str, Any]:
+    """Each member's curves in parts, and how near to the desired diversity it was over the last half."""
+    members = []
+    for k, (level, seed) in enumerate(config.members):
+        columns = {name: np.array([rows[k][name] for rows in history], dtype=float) for name in COLUMNS}
+        half = columns["snd"][len(history) // 2 :]
+        means = np.convolve(half, np.ones(20) / 20, "valid") if len(half) >= 20 else half.mean(keepdims=True)
+        error = {} if level == "free" else {
+            "worst_mean_of_20": float(relative_error(means, level).max()),
+            "batches_within_15": float((relative_error(half, level) <= 0.15).mean()),
+        }  # fmt: skip
+        parts = {name: [float(f"{x.mean():.4g}") for x in np.array_split(v, min(PARTS, len(v)))]
+                 for name, v in columns.items()}  # fmt: skip
+        members.append({"level": level, "seed": seed, **parts, **error, "max_scale": float(columns["scale"].max())})
+    return {
+        "task": config.task, "algorithm": config.algorithm, "frames": history[-1][0]["frames"],
+        "of": config.frames, "members": members, "machine": machine(torch.device(device)),
+    }  # fmt: skip
+
+
+def table(results: dict[str, Any]) -> None:
+    """A row for each level of each case: the reward of each seed over the last fifth, and how the scale went."""
+    for case, measured in results.items():
+        print(f"\n{case}: {measured['frames']:,} of {measured['of']:,} frames")
+        for level in dict.fromkeys(member["level"] for member in measured["members"]):
+            seeds = [member for member in measured["members"] if member["level"] == level]
+
+            def last(name: str, digits: int, seeds: list[dict[str, Any]] = seeds) -> str:
+                return " ".join(f"{np.mean(seed[name][-4:]):.{digits}f}" for seed in seeds)
+
+            error = " ".join(f"{seed.get('worst_mean_of_20', np.nan):.0%}" for seed in seeds)
+            within = " ".join(f"{seed.get('batches_within_15', np.nan):.0%}" for seed in seeds)
+            scale = " ".join(f"{seed['max_scale']:.2g}>{seed['scale'][-1]:.2g}" for seed in seeds)
+            print(
+                f"  {level:>5} reward {last('reward', 4)} | snd {last('snd', 2)} acted {last('snd_acted', 2)} | worst "
+                f"20 {error} within 15 % {within} | scale {scale} | out {last('overflow', 2)} / "
+                f"{last('overflow_all', 2)}"
+            )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    command = commands.add_parser("train", help="train each variant, one after the other")
+    command.add_argument("task", choices=LEVELS)
+    command.add_argument("variants", nargs="+", choices=VARIANTS)
+    command.add_argument("--algorithm")
+    command.add_argument("--levels", nargs="+")
+    command.add_argument("--size", choices=("paper", "quick"), default="paper")
+    command.add_argument("--frames", type=int)
+    command.add_argument("--seeds", type=int, default=3)
+    command.add_argument("--first-seed", type=int, default=0)
+    command.add_argument("--device", default="cuda")
+    command.add_argument("--stage", default="auto")
+    command.add_argument("--folder", type=Path, required=True)
+    command = commands.add_parser("collect", help="all that was trained into a folder, as one JSON file")
+    command.add_argument("folder", type=Path)
+    command.add_argument("--json", type=Path, required=True)
+    command = commands.add_parser("table", help="what a JSON file holds")
+    command.add_argument("json", type=Path)
+    options = parser.parse_args()
+    warnings.filterwarnings("ignore", message="a desired diversity")
+    if options.command == "train":
+        options.folder.mkdir(parents=True, exist_ok=True)
+        for variant in options.variants:
+            config = config_of(options, variant)
+            name = f"{options.task}-{config.algorithm}-{options.size}-{variant}"
+            trained(config, options.device, options.stage, options.folder / f"{name}.json")
+            print(name, "done", file=sys.stderr, flush=True)
+    elif options.command == "collect":
+        found = {path.stem: json.loads(path.read_text()) for path in sorted(options.folder.glob("*.json"))}
+        options.json.write_text(json.dumps(found) + "\n")
+        table(found)
+    else:
+        table(json.loads(options.json.read_text()))
+
+
+if __name__ == "__main__":
+    main()
