@@ -1,7 +1,7 @@
 """Statistics over run folders: levels, aggregates over seeds, tracking error.
 
-Only the controlled group counts, which is the first unless the run says otherwise. A member that diverged is left out
-of every aggregate, and counted.
+Only the controlled group counts, which is the first of several agents unless the run says otherwise. A member that
+diverged is left out of every aggregate, and counted.
 """
 
 from collections.abc import Iterable, Sequence
@@ -92,8 +92,9 @@ def controlled_metric(run: Run) -> str:
 
 
 def controlled_group(run: Run) -> str:
-    """The group whose diversity is controlled: the first unless the run says otherwise."""
-    return next(iter(run.config.get("controlled") or ()), run.groups[0]["name"])
+    """The group whose diversity is controlled: the first of several agents unless the run says otherwise."""
+    teams = [group["name"] for group in run.groups if group["n_agents"] > 1]
+    return next(iter(run.config.get("controlled") or teams), run.groups[0]["name"])
 
 
 def curves(run: Run, metric: str) -> Float[np.ndarray, "members iterations"]:

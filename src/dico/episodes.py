@@ -11,7 +11,7 @@ from torch import Tensor
 from dico.policy import DiCo
 from dico.random import Random
 from dico.squashed import squash
-from dico.tasks import Task, map_state
+from dico.tasks import Task, check_groups, join_groups, map_state
 
 STREAM = 1000
 """Keeps the episodes' random numbers apart from those of any training."""
@@ -90,7 +90,7 @@ def record(task: Task, policies: Sequence[DiCo], episodes: int, seed: int, *, de
 
 @torch.no_grad()
 def _steps(task: Task, policies: Sequence[DiCo], episodes: int, seed: int, deterministic: bool) -> Iterator[_Step]:
-    seeds = [seed] * policies[0].members[0]
+    groups, seeds = check_groups(task), [seed] * policies[0].members[0]
     rng, noise = Random(seeds, STREAM), Random(seeds, STREAM + 1)
     state = task.reset(episodes, rng)
     low, high = torch.tensor(task.action_low), torch.tensor(task.action_high)
@@ -102,7 +102,7 @@ def _steps(task: Task, policies: Sequence[DiCo], episodes: int, seed: int, deter
             drawn = std.numel() and not deterministic
             raw = mean + std * noise.normal(*mean.shape[1:]) if drawn else mean
             actions.append(into_box(policy, raw, low, high))
-        together = torch.cat(actions, -2)
+        together = join_groups(groups, actions)
         following, reward, done = task.step(state, together)
         yield _Step(state, observed, together, reward, running, following)
         state, running = following, running & ~done

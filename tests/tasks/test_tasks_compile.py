@@ -5,9 +5,10 @@ from dataclasses import fields
 import pytest
 import torch
 from judge import small_task
+from shuffled import GreenFirst, Interleaved
 
 from dico.random import Random
-from dico.tasks import TASKS, reverse_transport, tag, where_done
+from dico.tasks import TASKS, join_groups, of_group, reverse_transport, tag, where_done
 
 pytestmark = pytest.mark.unchecked
 
@@ -55,6 +56,18 @@ def test_a_step_with_resets_and_observations_compiles_as_one_graph(name):
 
     state, actions = task.reset(4, Random([0])), torch.randn(1, 4, 5, 2)
     assert_compiles(advance, state, actions, Random([1]), again=[state, actions, Random([1])])
+
+
+@pytest.mark.parametrize("task", [tag.Tag(), GreenFirst(), Interleaved()], ids=lambda task: task.name)
+def test_actions_of_groups_and_their_rewards_compile_as_one_graph(task):
+    groups = task.groups
+
+    def advance(state, parts):
+        state, rewards, _ = task.step(state, join_groups(groups, parts))
+        return state, *(of_group(group, rewards) for group in groups), *task.observe(state)
+
+    parts = tuple(torch.randn(2, 4, len(group.agents), 2) for group in groups)
+    assert_compiles(advance, task.reset(4, Random([0, 1])), parts)
 
 
 @pytest.mark.parametrize(

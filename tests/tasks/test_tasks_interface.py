@@ -8,6 +8,7 @@ from dataclasses import FrozenInstanceError, fields
 import pytest
 import torch
 from judge import small_task
+from shuffled import GreenFirst, Interleaved
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
@@ -15,7 +16,7 @@ from torch.utils._pytree import tree_leaves
 from dico import parse_constraint
 from dico._checks import check_number, check_switch
 from dico.random import Random
-from dico.tasks import TASKS, MappedTask, make, map_state, where_done
+from dico.tasks import TASKS, MappedTask, join_groups, make, map_state, of_group, where_done
 
 names = pytest.mark.parametrize("name", TASKS)
 MAPPED = ["navigation", "same-goal", "sampling"]
@@ -184,6 +185,25 @@ def test_everything_is_made_on_the_device(name):
         observations = task.observe(where_done(done, fresh, state))
         scene = task.scene(state)
     assert {tensor.device.type for tensor in (rewards, *observations, scene.circles[0].centre)} == {"meta"}
+
+
+@pytest.mark.parametrize("task", [make("tag"), GreenFirst(), Interleaved()], ids=lambda task: task.name)
+def test_joining_groups_copies_nothing_to_the_device(task):
+    with NoHostCopies():
+        parts = [torch.zeros(2, 4, len(group.agents), 3, device="meta") for group in task.groups]
+        joined = join_groups(task.groups, parts)
+        shares = [of_group(group, joined[..., 0]) for group in task.groups]
+    assert joined.shape == (2, 4, task.n_agents, 3)
+    assert [share.shape for share in shares] == [part.shape[:-1] for part in parts]
+
+
+@pytest.mark.parametrize("task", [make("tag"), GreenFirst(), Interleaved()], ids=lambda task: task.name)
+def test_what_groups_are_joined_to_is_shared_out_again(task):
+    parts = [torch.randn(2, 4, len(group.agents), 3) for group in task.groups]
+    joined = join_groups(task.groups, parts)
+    for group, part in zip(task.groups, parts, strict=True):
+        assert torch.equal(joined[..., list(group.agents), :], part)
+        assert torch.equal(of_group(group, joined[..., 0]), part[..., 0])
 
 
 def test_tasks_do_not_import_vmas():

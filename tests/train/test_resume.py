@@ -114,6 +114,19 @@ def test_older_checkpoints_resume_exactly_too(tmp_path):
     assert metrics(trained.folder) == expected
 
 
+def test_a_scenario_with_scripted_players_resumes_exactly(tmp_path):
+    """They have plans of their own, and draw random numbers while they step."""
+    players = {"task": "vmas:football", "task_options": ("n_blue_agents=2", "n_red_agents=2")}
+    trained = small_run(tmp_path / "run", frames=160, **players)
+    expected = metrics(trained.folder)
+    tensors = {name: value.clone() for name, value in final_tensors(trained.folder).items()}
+    (trained.folder / "checkpoint-160" / "state.safetensors").write_bytes(b"")
+    with pytest.warns(UserWarning, match="not whole"):
+        session.resume(trained.folder)
+    assert metrics(trained.folder) == expected
+    assert all(torch.equal(value, tensors[name]) for name, value in final_tensors(trained.folder).items())
+
+
 class Listener:
     """An observer that remembers what was said."""
 

@@ -1,5 +1,6 @@
 """All stages do the same: compiled and eager agree on the CPU; captured graphs too, where there is a CUDA device."""
 
+import copy
 import io
 from functools import partial
 
@@ -7,10 +8,12 @@ import pytest
 import torch
 from populations import config
 from rich.console import Console
+from shuffled import Interleaved
 from torch._inductor.async_compile import AsyncCompile
 
 import dico
 from dico.runs import RunError
+from dico.tasks import TASKS
 from dico.train.population import Population
 from dico.train.progress import LiveProgress, PlainProgress
 from dico.train.session import resume
@@ -29,12 +32,14 @@ STAGES = [("compiled", "cpu")] + [(name, "cuda") for name in ("compiled", "graph
         ("maddpg", {}),
         ("isac", {}),
         ("isac", {"task_options": ("n_agents=6",), "estimate_agents": 5}),
+        pytest.param("ippo", {"task": "interleaved"}, marks=pytest.mark.slow),
         pytest.param("ippo", {"task": "tag"}, marks=pytest.mark.slow),
     ],
-    ids=["ippo", "filled up", "maddpg", "isac", "some agents", "tag"],
+    ids=["ippo", "filled up", "maddpg", "isac", "some agents", "groups that interleave", "tag"],
 )
-def test_stages_agree(algorithm, options, stage, device):
+def test_stages_agree(algorithm, options, stage, device, monkeypatch):
     torch.compiler.reset()
+    monkeypatch.setitem(TASKS, "interleaved", Interleaved)
     settings = config(algorithm=algorithm, **options)
     eager = Population(settings, Stage("eager", device, "float32"))
     fast = Population(settings, Stage(stage, device, "float32"))
@@ -45,6 +50,22 @@ def test_stages_agree(algorithm, options, stage, device):
                 assert row[name] == pytest.approx(other[name], rel=1e-3, abs=1e-5), name
     for name, value in fast.tensors().items():
         torch.testing.assert_close(value, eager.tensors()[name], rtol=1e-3, atol=1e-4, msg=name)
+
+
+@pytest.mark.parametrize("task", ["tag", "interleaved"])
+def test_a_step_of_several_groups_compiles_as_one_graph(task, monkeypatch):
+    torch.compiler.reset()
+    monkeypatch.setitem(TASKS, "interleaved", Interleaved)
+    ours = Population(config(task=task))
+    ours.rollout.collect(ours.learners, 1, 0)
+    one, two = (copy.deepcopy(ours) for _ in range(2))
+    arguments = [(each.state, each.clock, each.used, each.starts) for each in (one.rollout, two.rollout)]
+    compiled = torch.compile(two.rollout._advance, fullgraph=True, dynamic=False, backend="aot_eager")
+    with torch.no_grad():
+        expected, result = one.rollout._advance(*arguments[0]), compiled(*arguments[1])
+    torch.testing.assert_close(result[-1], expected[-1], rtol=0, atol=1e-6)
+    for mine, other in zip(vars(result[0]).values(), vars(expected[0]).values(), strict=True):
+        torch.testing.assert_close(mine, other, rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,14 @@ import pytest
 import torch
 from drawn import known_fixture
 from folders import fixture_of
+from matplotlib.colors import to_hex
 from matplotlib.patches import Circle
+from matplotlib.quiver import Quiver
 
 from dico import viz
 from dico.random import Random
 from dico.tasks import from_settings
+from dico.tasks.scene import TEAM
 from dico.viz.cast import choose
 from dico.viz.scenes import Picture
 from dico.viz.style import new_figure
@@ -82,6 +85,16 @@ def test_other_plots_take_axes_and_give_axes(navigation):
     for axes in row[1:4]:
         assert axes.images[0].get_array().size
     assert viz.plot_strip(row[4:], cast.scene(cast.record(0), 0), [3])[0] is row[4]
+
+
+@pytest.mark.parametrize(("agents", "expected"), [(None, (0, 1)), ((3, 1), (3, 1))])
+def test_arrows_have_their_agents_colours(navigation, agents, expected):
+    cast = choose(navigation)
+    state = cast.start(0)
+    field = cast.fields(state, resolution=5)[1]
+    axes = viz.plot_map(new_figure(3, 3).subplots(), field, cast.task, state, None, cast.actions(field), agents)
+    arrows = [each for each in axes.get_children() if isinstance(each, Quiver)]
+    assert [to_hex(each.get_facecolor()[0]) for each in arrows] == [TEAM[agent] for agent in expected]
 
 
 def test_what_there_is_can_be_listed():

@@ -5,7 +5,7 @@ from dataclasses import fields
 from typing import Any
 
 from dico._checks import check_choice, pairs
-from dico.tasks.base import Group, MappedTask, Task, map_state, where_done
+from dico.tasks.base import Group, MappedTask, Task, check_groups, join_groups, map_state, of_group, where_done
 from dico.tasks.dispersion import Dispersion
 from dico.tasks.navigation import Navigation, SameGoal
 from dico.tasks.reverse_transport import ReverseTransport
@@ -19,7 +19,21 @@ TASKS: dict[str, type[Task]] = {
 }
 """The paper's tasks by name."""
 
-__all__ = ["TASKS", "Group", "MappedTask", "Scene", "Task", "from_settings", "make", "map_state", "vmas", "where_done"]
+__all__ = [
+    "TASKS",
+    "Group",
+    "MappedTask",
+    "Scene",
+    "Task",
+    "check_groups",
+    "from_settings",
+    "join_groups",
+    "make",
+    "map_state",
+    "of_group",
+    "vmas",
+    "where_done",
+]
 
 
 def make(name: str, **options: Any) -> Task:

@@ -1,12 +1,12 @@
 """What a task is: settings, and pure functions of tensors that reset, step, observe and draw it."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Generic, TypeVar
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Shaped
 from torch import Tensor
 
 from dico.random import Random
@@ -23,7 +23,7 @@ class Group:
     name: str
     """What the group is called in run folders and figures."""
     agents: tuple[int, ...]
-    """The group's agents, as indices of the agents' dimension."""
+    """The group's agents, as indices of the agents' dimension, in any order: that of what the group sees and does."""
     obs_dim: int
     """How many numbers each of them observes."""
 
@@ -129,6 +129,45 @@ def where_done(done: Bool[Tensor, "*batch"], fresh: State, state: State) -> Stat
         return torch.where(done.reshape(*done.shape, *[1] * (old.ndim - done.ndim)), new, old)
 
     return map_state(choose, fresh, state)
+
+
+def check_groups(task: Task) -> tuple[Group, ...]:
+    """The task's groups, which must share out all agents, each to one group."""
+    groups = task.groups
+    if sorted(agent for group in groups for agent in group.agents) != list(range(task.n_agents)):
+        found = ", ".join(f"{group.name}: {group.agents}" for group in groups)
+        raise ValueError(f"groups must share out the agents 0 to {task.n_agents - 1}, each to one group, got {found}")
+    return groups
+
+
+def join_groups(
+    groups: Sequence[Group], parts: Sequence[Float[Tensor, "*batch _ act"]]
+) -> Float[Tensor, "*batch agents act"]:
+    """All agents' actions, each in its agent's place, from those of each group.
+
+    Groups that are in the agents' order are put one after the other; no index is copied to the device for the others.
+
+    >>> groups = Group("odd", (3, 1), obs_dim=4), Group("even", (0, 2), obs_dim=4)
+    >>> join_groups(groups, [torch.tensor([[3.0], [1.0]]), torch.tensor([[0.0], [2.0]])]).flatten()
+    tensor([0., 1., 2., 3.])
+    """
+    order = [agent for group in groups for agent in group.agents]
+    if order == list(range(len(order))):
+        return torch.cat(list(parts), -2)
+    rows = [row for part in parts for row in part.unbind(-2)]
+    return torch.stack([rows[order.index(agent)] for agent in range(len(order))], -2)
+
+
+def of_group(group: Group, values: Shaped[Tensor, "*batch agents"]) -> Shaped[Tensor, "*batch group"]:
+    """Those of the agents' values that are the group's, in its order.
+
+    >>> of_group(Group("odd", (3, 1), obs_dim=4), torch.tensor([0.0, 1.0, 2.0, 3.0]))
+    tensor([3., 1.])
+    """
+    first, last = group.agents[0], group.agents[-1]
+    if group.agents == tuple(range(first, last + 1)):
+        return values[..., first : last + 1]
+    return torch.stack([values[..., agent] for agent in group.agents], -1)
 
 
 def clamped(actions: Tensor, position: Float[Tensor, "*batch agents 2"]) -> Float[Tensor, "*batch agents 2"]:

@@ -1,17 +1,19 @@
 """Any VMAS scenario behind the functions of a task: its worlds' tensors are read out after a step and put back before.
 
-VMAS keeps its state in attributes of many objects. Which of them belong to the worlds is found by making two small
-simulators of different sizes: an attribute is state if its first dimension is the number of worlds in both.
+VMAS keeps its state in attributes of many objects, and in dictionaries by body. Which of them belong to the worlds is
+found by making two small simulators of different sizes: a tensor is state if its first dimension is the number of
+worlds in both. What a scenario keeps besides, such as one goal for all worlds, cannot be put back world by world: a few
+steps are tried, and a scenario that does not repeat them is refused.
 """
 
 import warnings
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from dico._checks import check_choice, check_number
@@ -21,24 +23,34 @@ from dico.tasks.scene import Box, Circle, Line, Scene
 
 PROBES = (3, 5)
 """Worlds in the two simulators that are compared; sizes that no constant of VMAS has in common with both."""
+TRIED = (0, 4, 24, 0)
+"""Seeds of the starts from which a scenario must repeat a step: few, as some take a second to reset, and such that
+their first random choices, among 2 to 8 things, are never all the same."""
+REMADE = ("forces_dict", "torques_dict", "_delta_anchor_tensor_map")
+"""Dictionaries by body that VMAS makes anew in each step, or never changes."""
 Path = tuple[str | int, ...]
-"""Attributes and indices that lead from a simulator to one of its tensors."""
+"""Attributes, indices and names of bodies that lead from a simulator to one of its tensors."""
 
 
 @dataclass(frozen=True)
 class VmasState:
-    """All tensors of the worlds, in the order of the task's ``paths``."""
+    """All that a step depends on."""
 
     tensors: tuple[Tensor, ...]
+    """Those of the worlds, in the order of the task's ``paths``."""
+    noise: Int[Tensor, "*batch"]
+    """Counts up from the seed of a start; what is random in a step or an observation is drawn from it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class VmasTask(Task[VmasState]):
     """A VMAS scenario as released: its observations, rewards and endings.
 
-    Fresh states depend on the member's seed alone; noise that a scenario draws while it steps does not. What a scenario
-    keeps in plain Python numbers is no part of the state. Some scenarios ask whether *any* world has contacts, so that
-    a member's numbers depend on the others'. Make one with :func:`vmas`.
+    Fresh states depend on the member's seed alone, and a step on the state and the actions alone: a resume is exact.
+    A member's numbers depend on the others' where a scenario draws noise while it steps, as football's scripted players
+    do, for it is drawn for all worlds together, and where it asks whether *any* world has contacts. Scenarios that keep
+    more than tensors of their worlds are refused: of VMAS 1.5.2 ``het_mass``, ``road_traffic``, ``simple_adversary``,
+    ``simple_push`` and ``simple_reference``. Make one with :func:`vmas`.
     """
 
     name: ClassVar[str] = "vmas"
@@ -54,6 +66,8 @@ class VmasTask(Task[VmasState]):
     """Where the worlds' tensors are in a simulator."""
     simulators: dict[tuple[int, str], Any] = field(init=False, repr=False, compare=False, default_factory=dict)
     """One for each number of worlds and device asked for so far."""
+    made: dict[tuple[int, str], dict[Path, Tensor]] = field(init=False, repr=False, compare=False, default_factory=dict)
+    """The tensors of each simulator as it was made, for what a scenario does not reset."""
 
     def __post_init__(self):
         check_number("horizon", self.horizon, 1, whole=True)
@@ -63,8 +77,9 @@ class VmasTask(Task[VmasState]):
         paths = tuple(path for path, tensor in _tensors(small) if path in batched and tensor.shape[:1] == PROBES[:1])
         object.__setattr__(self, "paths", paths)
         bounds = {_bounds(small, agent) for agent in small.agents}
-        if len(bounds) > 1:
+        if len(bounds) != 1:
             raise ValueError(f"scenario must give all agents the same actions, {self.scenario!r} has {sorted(bounds)}")
+        self._check_repeats()
 
     @property
     def n_agents(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -98,30 +113,35 @@ class VmasTask(Task[VmasState]):
 
     def reset(self, n: int, rng: Random) -> VmasState:
         """Fresh states, each member's drawn by VMAS from a seed of its own."""
-        seeds = (rng.bits(1) & 0x7FFFFFFF).flatten().tolist()
-        simulator = self._simulator(n, str(rng.keys.device))
-        drawn = []
-        for seed in seeds:
+        seeds = rng.bits(1) & 0x7FFFFFFF
+        device = str(rng.keys.device)
+        simulator, drawn = self._simulator(n, device), []
+        for seed in seeds.flatten().tolist():
+            self._write(simulator, [self.made[n, device][path] for path in self.paths])
             simulator.reset(seed=seed, return_observations=False)
             drawn.append(self._read(simulator))
         stacked = [torch.stack(each) for each in zip(*drawn, strict=True)]
-        return VmasState(tuple(tensor.reshape(*rng.keys.shape, *tensor.shape[1:]) for tensor in stacked))
+        tensors = tuple(tensor.reshape(*rng.keys.shape, *tensor.shape[1:]) for tensor in stacked)
+        return VmasState(tensors, seeds.expand(*rng.keys.shape, n).clone())
 
     def step(
         self, state: VmasState, actions: Float[Tensor, "*batch agents act"]
     ) -> tuple[VmasState, Float[Tensor, "*batch agents"], Bool[Tensor, "*batch"]]:
         """One step of VMAS from ``state``."""
-        batch = self._batch(state)
+        batch = state.noise.shape
         check_shape("actions", actions, (*batch, self.n_agents, self.act_dim))
-        simulator = self._restored(state, batch)
+        simulator = self._restored(state)
+        simulator.seed(_seed(state.noise))
         _, rewards, done, _ = simulator.step(list(actions.reshape(-1, *actions.shape[-2:]).unbind(1)))
         tensors = tuple(tensor.reshape(*batch, *tensor.shape[1:]) for tensor in self._read(simulator))
-        return VmasState(tensors), torch.stack(rewards, -1).reshape(*batch, self.n_agents), done.reshape(batch)
+        after = VmasState(tensors, state.noise + 2)
+        return after, torch.stack(rewards, -1).reshape(*batch, self.n_agents), done.reshape(batch)
 
     def observe(self, state: VmasState) -> tuple[Float[Tensor, "*batch group obs"], ...]:
         """What VMAS shows each agent."""
-        batch = self._batch(state)
-        simulator = self._restored(state, batch)
+        batch = state.noise.shape
+        simulator = self._restored(state)
+        simulator.seed(_seed(state.noise + 1))
         (seen,) = simulator.get_from_scenario(
             get_observations=True, get_rewards=False, get_infos=False, get_dones=False
         )
@@ -132,8 +152,8 @@ class VmasTask(Task[VmasState]):
 
     def scene(self, state: VmasState) -> Scene:
         """Every body that VMAS has, agents on top."""
-        batch = self._batch(state)
-        world = self._restored(state, batch).world
+        batch = state.noise.shape
+        world = self._restored(state).world
         shapes: dict[str, list[Any]] = {"Sphere": [], "Box": [], "Line": []}
         for entity in (*world.landmarks, *world.agents):
             look = {
@@ -170,35 +190,59 @@ class VmasTask(Task[VmasState]):
                     )
                 except UserWarning as warning:
                     raise ValueError(f"options must be known to scenario {self.scenario!r}: {warning}") from None
+            made = {path: tensor.clone() for path, tensor in _tensors(simulator)}
             # scenarios make some of their attributes in the first step
             idle = [torch.zeros(n, simulator.get_agent_action_size(agent), device=device) for agent in simulator.agents]
             simulator.step(idle)
             self.simulators[n, device] = simulator
+            self.made[n, device] = {path: tensor.clone() for path, tensor in _tensors(simulator)} | made
         return self.simulators[n, device]
-
-    def _batch(self, state: VmasState) -> torch.Size:
-        own = next(tensor for path, tensor in _tensors(self._probe) if path == self.paths[0])
-        return state.tensors[0].shape[: state.tensors[0].ndim - own.ndim + 1]
 
     def _read(self, simulator: Any) -> tuple[Tensor, ...]:
         found = dict(_tensors(simulator))
         return tuple(found[path].clone() for path in self.paths)
 
-    def _restored(self, state: VmasState, batch: torch.Size) -> Any:
-        """A simulator put into ``state``."""
-        simulator = self._simulator(batch.numel(), str(state.tensors[0].device))
-        for path, tensor in zip(self.paths, state.tensors, strict=True):
-            owner = simulator
+    def _write(self, simulator: Any, tensors: Sequence[Tensor]) -> None:
+        for path, tensor in zip(self.paths, tensors, strict=True):
+            owner = _items(simulator)
             for step in path[:-1]:
-                owner = _items(owner)[step]
-            _items(owner)[path[-1]] = tensor.reshape(batch.numel(), *tensor.shape[len(batch) :]).clone()
+                owner = _items(owner[_key(owner, step)])
+            owner[_key(owner, path[-1])] = tensor.clone()
+
+    def _restored(self, state: VmasState) -> Any:
+        """A simulator put into ``state``."""
+        worlds, dims = state.noise.numel(), state.noise.ndim
+        simulator = self._simulator(worlds, str(state.noise.device))
+        self._write(simulator, [tensor.reshape(worlds, *tensor.shape[dims:]) for tensor in state.tensors])
         return simulator
+
+    def _check_repeats(self) -> None:
+        """A step must follow from the state, and a start from its seed, whatever the simulator did meanwhile."""
+        starts, ends = [], []
+        for seed in TRIED:
+            starts.append(self.reset(PROBES[0], Random([seed])))
+            ends.append(self._tried(starts[-1]))
+        again = [self._tried(start) for start in starts]
+        pairs = [*zip(ends, again, strict=True), (starts[0].tensors, starts[-1].tensors)]
+        if not all(torch.allclose(a, b, equal_nan=True) for one, two in pairs for a, b in zip(one, two, strict=True)):
+            raise ValueError(
+                f"scenario {self.scenario!r} keeps more than tensors of its worlds, so its steps cannot be repeated, "
+                "nor a training resumed: choose another, or train it in BenchMARL (dico.adapters.benchmarl), if it is "
+                "there"
+            )
+
+    def _tried(self, state: VmasState) -> tuple[Tensor, ...]:
+        """What some actions lead to."""
+        low, high = torch.tensor(self.action_low), torch.tensor(self.action_high)
+        actions = Random([0]).uniform(PROBES[0], self.n_agents, self.act_dim, low=low, high=high)
+        after, rewards, done = self.step(state, actions)
+        return *after.tensors, rewards, done, *self.observe(after)
 
 
 def vmas(scenario: str, *, horizon: int = 100, **options: Any) -> VmasTask:
     """Any VMAS scenario as a task, eager and slower than ours: ``options`` are the scenario's own.
 
-    Needs ``pip install "dico-marl[vmas]"``.
+    Needs ``pip install "dico-marl[vmas]"``. A scenario whose steps cannot be repeated is refused (:class:`VmasTask`).
 
     >>> task = vmas("balance", n_agents=3)
     >>> state = task.reset(4, Random([0, 1]))
@@ -233,9 +277,29 @@ def _colour(entity: Any) -> Any:
     return colour[0] if isinstance(colour, Tensor) and colour.ndim > 1 else colour
 
 
+def _seed(noise: Int[Tensor, "*batch"]) -> int:
+    """For what VMAS draws for all worlds together."""
+    return int(noise.sum()) & 0x7FFFFFFF
+
+
 def _items(owner: Any) -> Any:
     """What an object of VMAS holds, to read and to write."""
     return owner if isinstance(owner, list | dict) else vars(owner)
+
+
+def _names(items: Any) -> Iterator[tuple[str | int, Any]]:
+    """What an object holds, by names that are the same in any simulator: of a body, its own."""
+    for key, value in enumerate(items) if isinstance(items, list) else items.items():
+        name = key if isinstance(key, str | int) else getattr(key, "name", None)
+        if name is not None and name not in REMADE:
+            yield name, value
+
+
+def _key(items: Any, name: str | int) -> Any:
+    """The key of which :func:`_names` gives the name."""
+    if isinstance(items, list) or name in items:
+        return name
+    return next(key for key in items if getattr(key, "name", None) == name)
 
 
 def _tensors(simulator: Any) -> Iterator[tuple[Path, Tensor]]:
@@ -248,15 +312,11 @@ def _tensors(simulator: Any) -> Iterator[tuple[Path, Tensor]]:
         if id(owner) in known:
             continue
         known.add(id(owner))
-        items = _items(owner)
-        # a key that is an object differs from one simulator to the next, and leads to what is made anew in each step
-        keys = [key for key in items if isinstance(key, str)] if isinstance(items, dict) else range(len(items))
-        for key in keys:
-            value = items[key]
+        for name, value in _names(_items(owner)):
             if isinstance(value, Tensor):
-                yield (*path, key), value
+                yield (*path, name), value
             elif isinstance(value, list | dict) or (_module(value) in modules and hasattr(value, "__dict__")):
-                waiting.append(((*path, key), value))
+                waiting.append(((*path, name), value))
 
 
 def _module(value: Any) -> str:

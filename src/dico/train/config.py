@@ -135,7 +135,7 @@ class Config:
     freeze: tuple[str, ...] = ()
     """Groups that stop learning after so many frames, as group=frames, or group=0.25 for that share of all frames."""
     controlled: tuple[str, ...] = ()
-    """Groups whose diversity is controlled; empty is the first."""
+    """Groups whose diversity is controlled; empty is the first of several agents."""
 
     def __post_init__(self):
         if not self.task.startswith("vmas:"):

@@ -9,7 +9,7 @@ from torch import Tensor
 from dico.episodes import play
 from dico.metrics import METRICS
 from dico.runs import Run, has_diverged
-from dico.tasks import Group, Task
+from dico.tasks import Group, Task, of_group
 from dico.train.learner import take
 
 MEASURED = 4096
@@ -26,10 +26,9 @@ def evaluate(run: Run, *, episodes: int = 200, seed: int = 0, deterministic: boo
     task = run.task()
     policies = [run.policies(group.name) for group in task.groups]
     played = play(task, policies, episodes, seed, deterministic=deterministic)
-    rows, first = [], 0
+    rows = []
     for group, policy, obs in zip(task.groups, policies, played.obs, strict=True):
-        last = first + len(group.agents)
-        earned = (played.reward[..., first:last].mean(-1) * played.running).sum(1)
+        earned = (of_group(group, played.reward).mean(-1) * played.running).sum(1)
         length = played.running.sum(1)
         everyone = policy.everyone(take(obs.flatten(1, 2), _spaced(played.running)))
         diversity = {name: METRICS[name].fn(everyone) for name in ("snd", run.config["metric"])}
@@ -42,7 +41,6 @@ def evaluate(run: Run, *, episodes: int = 200, seed: int = 0, deterministic: boo
                 **{name: value[k].item() for name, value in diversity.items()},
             }  # fmt: skip
             rows.append(row | {"diverged": True} if has_diverged(row) else row)
-        first = last
     return rows
 
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from dico.random import Random
-from dico.tasks import Task, map_state, where_done
+from dico.tasks import Task, check_groups, join_groups, map_state, of_group, where_done
 from dico.train.learner import Batch, Learner, take
 from dico.train.staging import Stage
 
@@ -25,6 +25,7 @@ class Rollout:
 
     def __init__(self, task: Task, envs: int, seeds: Sequence[int], stream: int, stage: Stage):
         self.task, self.envs, self.stage = task, envs, stage
+        self.groups = check_groups(task)
         self.rng = Random(seeds, stream, stage.device)
         self.state: Any = task.reset(envs, self.rng)
         self.clock = torch.zeros(len(seeds), envs, dtype=torch.int64, device=stage.device)
@@ -77,15 +78,14 @@ class Rollout:
     ) -> tuple[Any, Tensor, Tensor, list[tuple[Tensor, ...]]]:
         observed = self.task.observe(state)
         decisions = [learner.act(obs) for learner, obs in zip(self.learners, observed, strict=True)]
-        state, rewards, ended = self.task.step(state, torch.cat([d.action for d in decisions], -2))
+        state, rewards, ended = self.task.step(state, join_groups(self.groups, [each.action for each in decisions]))
         following = self.task.observe(state)
         clock = clock + 1
         done = ended | (clock >= self.task.horizon)
-        records, first = [], 0
-        for obs, next_obs, decision in zip(observed, following, decisions, strict=True):
-            last = first + obs.shape[-2]
-            records.append((obs, next_obs, decision.raw, decision.log_prob, rewards[..., first:last], done))
-            first = last
+        records = [
+            (obs, next_obs, decision.raw, decision.log_prob, of_group(group, rewards), done)
+            for group, obs, next_obs, decision in zip(self.groups, observed, following, decisions, strict=True)
+        ]
         turn = (used + done.cumsum(1) - 1).clamp_min(0) % (STARTS_PER_ENV * self.envs)
         fresh = map_state(partial(take, index=turn), starts)
         clock = torch.where(done, 0, clock)

@@ -19,7 +19,9 @@ NUMBERED = 6
 
 
 def matrices(run: Run) -> Float[np.ndarray, "members iterations n n"]:
-    """The symmetric matrix of mean W2 distances, of each member after each iteration.
+    """The symmetric matrix of mean W2 distances in the controlled group, of each member after each iteration.
+
+    Its agents are in the order of the group's ``agents``, and numbered within the group.
 
     >>> matrices(run).shape
     (8, 2, 2, 2)

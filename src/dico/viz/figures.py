@@ -86,12 +86,12 @@ def draw_map(cast: Cast, state_seed: int = 0, *, resolution: int = 100, arrows: 
     """Diversity at every position, a panel for each level."""
     as_mapped(cast.task)
     state = cast.start(state_seed)
-    fields = cast.fields(state, resolution=resolution)
+    fields, group = cast.fields(state, resolution=resolution), cast.task.groups[cast.controlled]
     with styled():
         figure, axes = level_panels(len(fields))
         scale = map_scale(fields)
         for each, field in zip(axes, fields, strict=True):
-            plot_map(each, field, cast.task, state, scale, cast.actions(field) if arrows else None)
+            plot_map(each, field, cast.task, state, scale, cast.actions(field) if arrows else None, group.agents)
         _finish(figure, axes, cast, "at each position")
         key = [*legend(cast.task.scene(state), over_map=True), *(["arrows: mean actions"] if arrows else [])]
         caption(figure, ", ".join([*who(cast), f"start {state_seed}", *key]))

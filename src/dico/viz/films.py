@@ -16,7 +16,7 @@ from dico._checks import check_positive
 from dico.analysis import frames
 from dico.episodes import Recording
 from dico.runs import Run
-from dico.tasks import MappedTask, map_state
+from dico.tasks import MappedTask, map_state, of_group
 from dico.viz.cast import Cast, one_of_each, seeds_of
 from dico.viz.distances import DISTANCE, distance_scale, matrices, plot_distances, renew_distances
 from dico.viz.fields import Extent, Field, field_of, grid, seen_on_grid
@@ -133,8 +133,8 @@ class _MapBeneath:
 
 def _returns(cast: Cast, recording: Recording) -> Float[np.ndarray, "members steps"]:
     """What the controlled group has earned before each step, the mean of its agents."""
-    agents = list(cast.task.groups[cast.controlled].agents)
-    earned = recording.reward[:, :, 0, agents].mean(-1) * recording.running[:, :, 0]
+    group = cast.task.groups[cast.controlled]
+    earned = of_group(group, recording.reward[:, :, 0]).mean(-1) * recording.running[:, :, 0]
     return np.pad(array(earned.cumsum(1)), ((0, 0), (1, 0)))
 
 

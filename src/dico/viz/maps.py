@@ -47,12 +47,15 @@ def plot_field(axes: Axes, field: Field, scale: Normalize) -> AxesImage:
     )
 
 
-def plot_arrows(axes: Axes, actions: Float[Tensor, "rows columns n 2"], field: Field) -> None:
+def plot_arrows(
+    axes: Axes, actions: Float[Tensor, "rows columns n 2"], field: Field, agents: Sequence[int] | None = None
+) -> None:
     """What each agent would do at places of the map, in the agent's colour.
 
-    The agents' arrows stand around the place they are of, so that equal ones are parallel and do not hide each other.
+    ``agents`` are the indices of those whose actions they are, by default from 0 on. Their arrows stand around the
+    place they are of, so that equal ones are parallel and do not hide each other.
     """
-    rows, columns, agents, _ = actions.shape
+    rows, columns, n, _ = actions.shape
     up, across = (
         np.linspace(0, size - 1, 2 * min(ARROWS, size) + 1).round().astype(int)[1::2] for size in (rows, columns)
     )
@@ -60,10 +63,10 @@ def plot_arrows(axes: Axes, actions: Float[Tensor, "rows columns n 2"], field: F
     x, y = np.meshgrid(array(field.x)[across], array(field.y)[up])
     spacing = (field.extent[1] - field.extent[0]) / len(across)
     length = max(float(np.linalg.norm(chosen, axis=-1).max()), 1e-9) / (0.55 * spacing)
-    for agent in range(agents):
-        around = np.pi + 2 * np.pi * agent / agents
-        aside = 0.2 * spacing * np.array([np.cos(around), np.sin(around)]) * (agents > 1)
-        axes.quiver(x + aside[0], y + aside[1], chosen[..., agent, 0], chosen[..., agent, 1],
+    for k, agent in enumerate(range(n) if agents is None else agents):
+        around = np.pi + 2 * np.pi * k / n
+        aside = 0.2 * spacing * np.array([np.cos(around), np.sin(around)]) * (n > 1)
+        axes.quiver(x + aside[0], y + aside[1], chosen[..., k, 0], chosen[..., k, 1],
                     color=TEAM[agent % len(TEAM)], angles="xy", scale_units="xy", scale=length, pivot="mid",
                     width=0.011, headwidth=3.2, headlength=3.4, headaxislength=3.1, edgecolor="white", linewidth=0.4,
                     zorder=3.5)  # fmt: skip
@@ -76,10 +79,12 @@ def plot_map(
     state: Any,
     scale: Normalize | None = None,
     actions: Float[Tensor, "rows columns n 2"] | None = None,
+    agents: Sequence[int] | None = None,
 ) -> Axes:
     """A field with the scene of one state on top, and arrows of the ``actions`` where given.
 
-    The field is the first image of the axes; by default it has a colour scale of its own.
+    ``agents`` are the indices of those whose actions they are, by default from 0 on. The field is the first image of
+    the axes; by default it has a colour scale of its own.
 
     >>> from dico.viz.cast import choose
     >>> from dico.viz.style import new_figure
@@ -93,7 +98,7 @@ def plot_map(
     scene = task.scene(map_state(lambda tensor: tensor[None], state))  # one state as a time of one step
     Picture(axes, scene, over_map=True, extent=field.extent).show(0)
     if actions is not None:
-        plot_arrows(axes, actions, field)
+        plot_arrows(axes, actions, field, agents)
     return axes
 
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from dico.runs import Member, Run
 from dico.snapshot import Snapshot
-from dico.tasks import MappedTask, map_state
+from dico.tasks import MappedTask, map_state, of_group
 from dico.tasks.navigation import SPAWN, Navigation
 from dico.tasks.scene import TEAM
 from dico.viz.cast import Cast, choose, seeds_of
@@ -93,12 +93,12 @@ def _episodes(cast: Cast) -> dict[str, Any]:
     recording = cast.record(START)
     scenes = [cast.scene(recording, k) for k in range(len(cast.members))]
     extent = covering(scenes)
-    team = list(cast.task.groups[cast.controlled].agents)
+    group = cast.task.groups[cast.controlled]
     episodes = [
         {
             "level": member.constraint,
             "seed": member.seed,
-            "rewards": floats(recording.reward[k, : recording.length(k), 0, team].mean(-1).numpy()),
+            "rewards": floats(of_group(group, recording.reward[k, : recording.length(k), 0]).mean(-1).numpy()),
             "ended": recording.length(k) < cast.task.horizon,
             **encode_scene(scenes[k], extent),
         }
