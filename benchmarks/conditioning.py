@@ -36,7 +36,6 @@ SIZES = ("hidden", "lr", "envs", "frames_per_batch", "epochs", "minibatch", "upd
 """Settings that are a matter of size; all others are a matter of conditioning."""
 STRAIGHT = {"gradient": "straight_through", "tau": 0.3, "estimate_on": "minibatch"}
 SOFT = {"gradient": "soft", "tau": 0.01, "estimate_on": "minibatch"}
-TANH = {"kind": "deterministic_tanh", "squash_shared": False, "action_loss": "off"}
 VARIANTS: dict[str, dict[str, Any]] = {
     "paper": {"gradient": "soft", "tau": 0.01, "action_loss": "separate", "estimate_on": "both"},
     "straight": {**STRAIGHT, "action_loss": "separate"},
@@ -46,10 +45,6 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "soft-newest": {**SOFT, "action_loss": "separate", "estimate_on": "newest"},
     "straight-newest": {**STRAIGHT, "action_loss": "separate", "estimate_on": "newest"},
     "off-newest": {**STRAIGHT, "action_loss": "off", "estimate_on": "newest"},
-    "tanh": {**STRAIGHT, **TANH},
-    "tanh-soft": {**SOFT, **TANH},
-    "tanh-newest": {**STRAIGHT, **TANH, "estimate_on": "newest"},
-    "tanh-shared": {**STRAIGHT, **TANH, "squash_shared": True},
 }
 PARTS = 20
 """Curves are kept as means over so many parts of the training."""

@@ -32,7 +32,8 @@ class Train:
 
     settings: OmitArgPrefixes[Config]
     preset: str = "quick"
-    """Where settings come from that you do not give: quick (minutes on two cores) or paper (the paper's)."""
+    """Where settings come from that you do not give: quick (minutes on two cores), paper (the original's, to the
+    letter) or tuned (the paper's networks and frames, our conditioning)."""
     run: Path | None = None
     """The run folder; by default one under runs/, named after task, algorithm and time."""
     device: str = "auto"
@@ -140,8 +141,10 @@ def _parse(arguments: list[str]) -> object:
         raise ValueError(f"the task comes first: dico train {misplaced[0]} --option ...")
     finder = ArgumentParser(add_help=False, allow_abbrev=False)
     finder.add_argument("--preset", default="quick")
-    source = finder.parse_known_args(rest)[0].preset
-    default = Train(settings=preset(source, task), preset=source)
+    finder.add_argument("--algorithm")
+    found = finder.parse_known_args(rest)[0]
+    chosen = {} if found.algorithm is None else {"algorithm": found.algorithm}  # which other settings depend on
+    default = Train(settings=preset(found.preset, task, **chosen), preset=found.preset)
     return tyro.cli(Train, args=rest, default=default, prog="dico train")
 
 

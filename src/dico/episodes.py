@@ -111,10 +111,10 @@ def _steps(task: Task, policies: Sequence[DiCo], episodes: int, seed: int, deter
 def into_box(
     policy: DiCo, raw: Float[Tensor, "*batch a"], low: Float[Tensor, " a"], high: Float[Tensor, " a"]
 ) -> Float[Tensor, "*batch a"]:
-    """The action that becomes of a policy's mean, or of a sample: squashed or clamped, as its kind says.
+    """The action that becomes of a policy's mean, or of a sample: squashed if it is stochastic, else clamped.
 
     >>> policy = DiCo.mlp(2, 4, 1, 0.3, kind="deterministic")
     >>> into_box(policy, torch.tensor([2.0]), torch.tensor([-1.0]), torch.tensor([1.0]))
     tensor([1.])
     """
-    return squash(raw, low, high) if policy.kind.squashed else raw.clamp(low, high)
+    return squash(raw, low, high) if policy.kind.width > 1 else raw.clamp(low, high)

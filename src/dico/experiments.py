@@ -1,23 +1,26 @@
-"""The paper's experiments, and a quick preset, as data (settings of the paper's experiments)."""
+"""The paper's experiments, and presets for them, as data.
+
+``paper`` is what the original did, to the letter. ``tuned`` has its networks, batches and frames, and our conditioning:
+how the deviations are kept learnable at any desired diversity (docs/conditioning.md). ``quick`` has that too, at a size
+for a look within minutes on two cores.
+"""
 
 from collections.abc import Mapping
 from typing import Any
 
 from dico._checks import check_choice
 from dico.tasks import TASKS
-from dico.train.config import Config
+from dico.train.config import ALGORITHMS, DETERMINISTIC, ON_POLICY, Config
 
-_PPO = {"algorithm": "ippo", "envs": 600, "frames_per_batch": 60_000}
-_DDPG = {"envs": 60, "frames_per_batch": 6_000}
+_ON_POLICY = {"envs": 600, "frames_per_batch": 60_000}
+_OFF_POLICY = {"envs": 60, "frames_per_batch": 6_000}
 
 PAPER: dict[str, dict[str, Any]] = {
-    "navigation": {**_PPO, "frames": 10_000_000, "seeds": 4},
-    "same-goal": {**_PPO, "frames": 10_000_000, "seeds": 4},
-    "dispersion": {**_DDPG, "algorithm": "maddpg", "frames": 10_000_000, "seeds": 4},
-    "sampling": {**_DDPG, "algorithm": "iddpg", "frames": 5_000_000, "seeds": 3},
-    "tag": {
-        **_PPO, "frames": 12_000_000, "seeds": 5, "freeze": ("agent=3000000",),
-    },
+    "navigation": {"algorithm": "ippo", **_ON_POLICY, "frames": 10_000_000, "seeds": 4},
+    "same-goal": {"algorithm": "ippo", **_ON_POLICY, "frames": 10_000_000, "seeds": 4},
+    "dispersion": {"algorithm": "maddpg", **_OFF_POLICY, "frames": 10_000_000, "seeds": 4},
+    "sampling": {"algorithm": "iddpg", **_OFF_POLICY, "frames": 5_000_000, "seeds": 3},
+    "tag": {"algorithm": "ippo", **_ON_POLICY, "frames": 12_000_000, "seeds": 5, "freeze": ("agent=3000000",)},
     "reverse-transport": {
         "algorithm": "iddpg", "envs": 30, "frames_per_batch": 6_000, "frames": 8_000_000, "seeds": 3,
         "initial": "desired", "squash_shared": False,
@@ -26,31 +29,51 @@ PAPER: dict[str, dict[str, Any]] = {
 """The settings of each of the paper's experiments, beyond the defaults of :class:`~dico.train.config.Config`."""
 
 QUICK: dict[str, Any] = {
-    "snd": ("0", "0.3", "1", "free"), "seeds": 2, "frames": 240_000, "hidden": (32, 32), "lr": 2e-3,
+    "snd": ("0", "0.3", "1", "2", "free"), "seeds": 2, "frames": 240_000, "hidden": (32, 32), "lr": 2e-3,
     "envs": 60, "frames_per_batch": 6_000, "epochs": 5, "minibatch": 600,
-    "updates": 200, "batch": 128, "replay": 100_000, "noise_frames": 120_000,
-    "tau": 0.3, "gradient": "straight_through", "action_loss": "merged",
+    "updates": 200, "batch": 128, "replay": 100_000, "noise_frames": 120_000, "action_loss_lr": 1.2e-3,
 }  # fmt: skip
-"""Small networks and few frames, for a look within minutes on two cores; the paper's algorithm for each task."""
+"""Small networks and few frames; the paper's algorithm for each task, and its ratio of the two step sizes."""
 
-PRESETS = ("paper", "quick")
+CONDITIONING: dict[str, Any] = {"gradient": "straight_through", "tau": 0.3, "estimate_on": "newest"}
+"""What lets teams learn at any desired diversity, beyond the paper's settings.
+
+The whole gradient of the estimate, which follows the surface of equal diversity; an estimate that keeps up; made on the
+frames that diversity is measured on. And no action-space loss where a tanh keeps actions in their box anyway.
+"""
+
+PRESETS = ("paper", "tuned", "quick")
 
 
 def preset(name: str, task: str = "navigation", **changes: Any) -> Config:
-    """The settings of a preset for a task, with changes.
+    """The settings of a preset for a task, with changes; some settings depend on the algorithm.
 
     >>> preset("paper", "dispersion").algorithm, preset("quick", "dispersion", seeds=1).seeds
     ('maddpg', 1)
+    >>> [preset("tuned", algorithm=algorithm).action_loss for algorithm in ("ippo", "iddpg")]
+    ['off', 'separate']
     """
     check_choice("preset", name, PRESETS)
-    paper: Mapping[str, Any] = PAPER.get(task, _PPO)
     if not task.startswith("vmas:"):
         check_choice("task", task, TASKS)
-    settings = dict(paper) if name == "paper" else {"algorithm": paper["algorithm"], **QUICK}
-    if name == "paper" and task in TASKS:
-        settings["snd"] = TASKS[task].snd_levels
-    if name == "quick" and task in TASKS:  # whole horizons, or all environments would be in one phase of their episodes
-        settings["envs"] = QUICK["frames_per_batch"] // TASKS[task]().horizon
-    if name == "quick" and "freeze" in paper:
-        settings["freeze"] = tuple(f"{text.partition('=')[0]}=0.25" for text in paper["freeze"])
+    paper: Mapping[str, Any] = PAPER.get(task, {"algorithm": "ippo", **_ON_POLICY})
+    algorithm = check_choice("algorithm", changes.get("algorithm", paper["algorithm"]), ALGORITHMS)
+    settings = (_quick(task, paper) if name == "quick" else _full(task, paper, algorithm)) | {"algorithm": algorithm}
+    if name != "paper":
+        settings |= CONDITIONING | {"action_loss": "separate" if algorithm in DETERMINISTIC else "off"}
     return Config(task=task, **(settings | changes))
+
+
+def _full(task: str, paper: Mapping[str, Any], algorithm: str) -> dict[str, Any]:
+    """The paper's size; that of its other experiments where the algorithm is of another sort."""
+    sizes = _ON_POLICY if algorithm in ON_POLICY else _OFF_POLICY
+    other = (algorithm in ON_POLICY) != (paper["algorithm"] in ON_POLICY)
+    levels = {"snd": TASKS[task].snd_levels} if task in TASKS else {}
+    return {**paper, **(sizes if other else {}), **levels}
+
+
+def _quick(task: str, paper: Mapping[str, Any]) -> dict[str, Any]:
+    """The quick size, with whole horizons: or all environments would be in one phase of their episodes."""
+    envs = {"envs": QUICK["frames_per_batch"] // TASKS[task]().horizon} if task in TASKS else {}
+    frozen = tuple(f"{text.partition('=')[0]}=0.25" for text in paper.get("freeze", ()))
+    return {**QUICK, **envs, "freeze": frozen}

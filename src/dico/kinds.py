@@ -55,8 +55,6 @@ class Kind:
     """Raw shared output -> :math:`\\pi_h`."""
     deviation: Callable[[Tensor], Tensor]
     """Raw per-agent output -> :math:`\\pi_{h,i}`."""
-    squashed: bool = True
-    """Whether a tanh brings actions into their box; if not, they are clamped to it."""
 
     @property
     def width(self) -> int:
@@ -66,9 +64,7 @@ class Kind:
 
 KINDS: dict[str, Kind] = {
     # case 1: pi_h = [mu_h], pi_{h,i} = [mu_{h,i}]
-    "deterministic": Kind(1, 1, _as_is, _as_is, squashed=False),
-    # the same before a tanh, which leaves no mean without a gradient
-    "deterministic_tanh": Kind(1, 1, _as_is, _as_is),
+    "deterministic": Kind(1, 1, _as_is, _as_is),
     # case 2: pi_h = [mu_h, sigma_h], pi_{h,i} = [mu_{h,i}, 0]
     "shared_std": Kind(2, 1, _mean_and_std, _mean_and_zero),
     # case 3 with a floor: pi_h = [mu_h, sigma_h], pi_{h,i} = [mu_{h,i}, sigma_{h,i}], so that sigma_i >= sigma_h > 0

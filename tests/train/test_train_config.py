@@ -23,6 +23,7 @@ CASES = {
     "initial": ({"initial": "zero"}, "initial must be one of 'batch', 'desired', got 'zero'"),
     "metric": ({"metric": "sdn"}, "metric must be one of .*, got 'sdn'; did you mean 'snd'"),
     "action_loss": ({"action_loss": "no"}, "action_loss must be one of 'separate', 'merged', 'off', got 'no'"),
+    "estimate_on": ({"estimate_on": "all"}, "estimate_on must be one of 'minibatch', 'both', 'newest', got 'all'"),
     "no snd": ({"snd": ()}, r"snd must be a sequence of desired diversities such as '0.3', .*, got \(\)"),
     "snd as text": ({"snd": "0.3"}, "snd must be a sequence of desired diversities such as '0.3', .*, got '0.3'"),
     "snd of text": ({"snd": ("0.3", "lots")}, "snd must hold desired diversities such as '0.3', .*, got 'lots'"),
@@ -45,7 +46,7 @@ for name in (*COUNTS, "noise_frames"):
 for name in ("gamma", "gae_lambda", "tau", "polyak"):
     for value in (-0.1, 1.1, nan):
         CASES[f"{name} {value}"] = ({name: value}, re.escape(f"{name} must be a number in [0, 1], got {value}"))
-for name in ("lr", "adam_eps", "max_grad_norm", "alpha", "action_loss_lr"):
+for name in ("lr", "adam_eps", "max_grad_norm", "alpha", "action_loss_lr", "action_loss_eps"):
     for value in (0, -1.0, inf, nan):
         CASES[f"{name} {value}"] = ({name: value}, f"{name} must be a finite number above 0, got {value}")
 for name in ("entropy", "action_loss_weight"):

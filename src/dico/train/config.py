@@ -166,10 +166,10 @@ class Config:
             raise ValueError(f"noise must be two numbers, falling and at least 0, got {self.noise}")
         self._check_snd()
         self._check_sizes()
-        width = 1 if self.algorithm in DETERMINISTIC else 2
-        if self.kind != "auto" and KINDS[self.kind].width != width:
-            kinds = ", ".join(name for name, kind in KINDS.items() if kind.width == width)
-            raise ValueError(f"kind must be auto or one of {kinds} for {self.algorithm}, got {self.kind!r}")
+        stochastic = self.algorithm not in DETERMINISTIC
+        if self.kind != "auto" and stochastic == (self.kind == "deterministic"):
+            kinds = "shared_std, agent_std or agent_std_paper" if stochastic else "deterministic"
+            raise ValueError(f"kind must be auto, {kinds} for {self.algorithm}, got {self.kind!r}")
 
     def _check_snd(self) -> None:
         if not self.snd or isinstance(self.snd, str):

@@ -91,7 +91,7 @@ export class Policy {
     this.least = encoded.least;
     this.most = encoded.most ?? Infinity;
     this.degree = encoded.degree;
-    this.width = kind.startsWith("deterministic") ? actions : 2 * actions;
+    this.width = kind === "deterministic" ? actions : 2 * actions;
     this.shared = shared.map(decodeLayer);
     this.deviations = deviations.map((layers) => layers.map(decodeLayer));
   }
@@ -163,7 +163,7 @@ export class Policy {
     return actions;
   }
 
-  /** A mean as an action: clamped or squashed by a tanh, as the kind of policy says. */
+  /** A mean as an action: clamped if the policy is deterministic, else squashed by a tanh. */
   inBox(mean) {
     return this.low.map((low, k) => {
       const high = this.high[k];
