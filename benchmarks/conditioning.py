@@ -44,11 +44,20 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "soft-off": {**SOFT, "action_loss": "off"},
     "soft-newest": {**SOFT, "action_loss": "separate", "estimate_on": "newest"},
     "straight-newest": {**STRAIGHT, "action_loss": "separate", "estimate_on": "newest"},
+    "straight-newest-all": {
+        **STRAIGHT,
+        "action_loss": "separate",
+        "action_loss_rows": "all",
+        "estimate_on": "newest",
+    },
+    "off-newest-unsquashed": {**STRAIGHT, "action_loss": "off", "estimate_on": "newest", "squash_shared": False},
     "off-newest": {**STRAIGHT, "action_loss": "off", "estimate_on": "newest"},
 }
 PARTS = 20
-"""Curves are kept as means over so many parts of the training."""
-COLUMNS = ("reward", "snd", "snd_train", "snd_acted", "scale", "overflow", "overflow_all")
+"""Rewards are kept as means over so many parts of the training."""
+LAST = 0.2
+"""Other columns as the mean over this share of the batches, the last ones."""
+COLUMNS = ("snd", "snd_acted", "overflow", "overflow_all", "scale")
 
 
 def config_of(options: argparse.Namespace, variant: str) -> Config:
@@ -82,23 +91,31 @@ def trained(config: Config, device: str, stage: str, path: Path) -> list[list[di
 
 
 def summary(config: Config, history: list[list[dict[str, Any]]], device: str) -> dict[str, Any]:
-    """Each member's curves in parts, and how near to the desired diversity it was over the last half."""
+    """Each member's rewards, how it ended, and how near to the desired diversity it was over the last half."""
     members = []
     for k, (level, seed) in enumerate(config.members):
-        columns = {name: np.array([rows[k][name] for rows in history], dtype=float) for name in COLUMNS}
-        half = columns["snd"][len(history) // 2 :]
+        snd, scale, reward = (np.array([rows[k][name] for rows in history]) for name in ("snd", "scale", "reward"))
+        half = snd[len(snd) // 2 :]
         means = np.convolve(half, np.ones(20) / 20, "valid") if len(half) >= 20 else half.mean(keepdims=True)
         error = {} if level == "free" else {
-            "worst_mean_of_20": float(relative_error(means, level).max()),
-            "batches_within_15": float((relative_error(half, level) <= 0.15).mean()),
+            "worst_mean_of_20": digits(relative_error(means, level).max()),
+            "batches_within_15": digits((relative_error(half, level) <= 0.15).mean()),
         }  # fmt: skip
-        parts = {name: [float(f"{x.mean():.4g}") for x in np.array_split(v, min(PARTS, len(v)))]
-                 for name, v in columns.items()}  # fmt: skip
-        members.append({"level": level, "seed": seed, **parts, **error, "max_scale": float(columns["scale"].max())})
+        last = history[-max(1, round(LAST * len(history))) :]
+        members.append(
+            {"level": level, "seed": seed, **error, "max_scale": digits(scale.max()),
+             "reward": [digits(part.mean()) for part in np.array_split(reward, min(PARTS, len(reward)))],
+             "last": {name: digits(np.mean([rows[k][name] for rows in last])) for name in COLUMNS}}
+        )  # fmt: skip
     return {
-        "task": config.task, "algorithm": config.algorithm, "frames": history[-1][0]["frames"],
-        "of": config.frames, "members": members, "machine": machine(torch.device(device)),
+        "task": config.task, "algorithm": config.algorithm, "frames": history[-1][0]["frames"], "of": config.frames,
+        "machine": machine(torch.device(device)), "members": members,
     }  # fmt: skip
+
+
+def digits(value: float) -> float:
+    """Four that count."""
+    return float(f"{value:.4g}")
 
 
 def table(results: dict[str, Any]) -> None:
@@ -107,17 +124,14 @@ def table(results: dict[str, Any]) -> None:
         print(f"\n{case}: {measured['frames']:,} of {measured['of']:,} frames")
         for level in dict.fromkeys(member["level"] for member in measured["members"]):
             seeds = [member for member in measured["members"] if member["level"] == level]
-
-            def last(name: str, digits: int, seeds: list[dict[str, Any]] = seeds) -> str:
-                return " ".join(f"{np.mean(seed[name][-4:]):.{digits}f}" for seed in seeds)
-
+            reward = " ".join(f"{np.mean(seed['reward'][-round(LAST * PARTS) :]):.4f}" for seed in seeds)
+            last = {name: " ".join(f"{seed['last'][name]:.2f}" for seed in seeds) for name in COLUMNS}
             error = " ".join(f"{seed.get('worst_mean_of_20', np.nan):.0%}" for seed in seeds)
             within = " ".join(f"{seed.get('batches_within_15', np.nan):.0%}" for seed in seeds)
-            scale = " ".join(f"{seed['max_scale']:.2g}>{seed['scale'][-1]:.2g}" for seed in seeds)
+            most = " ".join(f"{seed['max_scale']:.2g}" for seed in seeds)
             print(
-                f"  {level:>5} reward {last('reward', 4)} | snd {last('snd', 2)} acted {last('snd_acted', 2)} | worst "
-                f"20 {error} within 15 % {within} | scale {scale} | out {last('overflow', 2)} / "
-                f"{last('overflow_all', 2)}"
+                f"  {level:>5} reward {reward} | snd {last['snd']} acted {last['snd_acted']} | worst 20 {error} within "
+                f"15 % {within} | scale {most} > {last['scale']} | out {last['overflow']} / {last['overflow_all']}"
             )
 
 

@@ -25,7 +25,8 @@ def experiment(
         desired_snd=constraint, num_cells=list(config.hidden), tau=config.tau, gradient=config.gradient,
         initial=config.initial, squash_shared=config.squash_shared, action_loss=config.action_loss,
         action_loss_lr=config.action_loss_lr, action_loss_eps=config.action_loss_eps,
-        action_loss_weight=config.action_loss_weight, estimate_on=config.estimate_on,
+        action_loss_rows=config.action_loss_rows, action_loss_weight=config.action_loss_weight,
+        estimate_on=config.estimate_on,
     )  # fmt: skip
     task = DicoTask[config.task.upper().replace("-", "_")].get_from_yaml()
     task.config |= pairs("task_options", config.task_options)

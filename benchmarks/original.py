@@ -122,35 +122,52 @@ def table(measured: dict[str, Any], batches: int = 5) -> None:
 
 
 def draw(measured: dict[str, Any], path: Path) -> None:
-    """Reward, measured SND and estimate, a column for each level: each seed, and the mean over seeds."""
+    """Reward, measured SND and estimate, a column for each level: each seed, and the mean over seeds.
+
+    A team without diversity is scaled by 0, whatever its estimate: of level 0 only the reward is drawn.
+    """
     from dico.viz.style import new_figure, styled
 
     levels = in_order(measured["curves"]["population"])
     with styled():
-        figure = new_figure(2.5 * len(levels) + 0.4, 5.2)
-        axes = figure.subplots(len(TITLES), len(levels), sharex=True, sharey=False, squeeze=False)
+        figure = new_figure(2.7 * len(levels) + 0.6, 6.0)
+        figure.set_layout_engine("constrained")
+        axes = figure.subplots(len(TITLES), len(levels), sharex=True, squeeze=False)
         for row, (column, title) in zip(axes, TITLES.items(), strict=True):
             for axis, level in zip(row, levels, strict=True):
-                for side, colour in SIDES.items():
-                    seeds = [np.array(seed[column]) for seed in measured["curves"][side][level].values()]
-                    common = min(map(len, seeds))
-                    x = np.arange(1, common + 1) * measured["frames_per_batch"] / 1e6
-                    for seed in seeds:
-                        axis.plot(x, seed[:common], color=colour, alpha=0.3, linewidth=0.8)
-                    mean = np.mean([seed[:common] for seed in seeds], 0)
-                    axis.plot(x, mean, color=colour, linewidth=1.8, label=f"{LABELS[side]}, {len(seeds)} seeds")
-                if column == "snd" and level not in ("free", "0"):
-                    axis.axhline(float(level), color="0.4", linestyle="--", linewidth=0.8, zorder=0)
-                if column == "snd_hat" and level != "0":
-                    axis.set_yscale("log")
-            row[0].set_ylabel(title)
+                if level == "0" and column != "reward":
+                    axis.set_axis_off()
+                    continue
+                draw_sides(axis, measured, level, column)
+                if axis.get_subplotspec().is_first_col() or levels[0] == "0":
+                    axis.set_ylabel(title)
         for axis, level in zip(axes[0], levels, strict=True):
             axis.set_title("free" if level == "free" else f"desired SND {level}")
-        for axis in axes[-1]:
-            axis.set_xlabel("frames (millions)")
+        for column in axes.T:
+            lowest = next(axis for axis in reversed(column) if axis.axison)
+            lowest.set_xlabel("frames (millions)")
+            lowest.tick_params(labelbottom=True)
         handles, labels = axes[0, 0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=2)
         figure.savefig(path, dpi=130)
+
+
+def draw_sides(axis: Any, measured: dict[str, Any], level: str, column: str) -> None:
+    """One panel: each seed of both sides, and their means as far as all seeds have come."""
+    for side, colour in SIDES.items():
+        seeds = [np.array(seed[column]) for seed in measured["curves"][side][level].values()]
+        common = min(map(len, seeds))
+        x = np.arange(1, common + 1) * measured["frames_per_batch"] / 1e6
+        for seed in seeds:
+            axis.plot(x, seed[:common], color=colour, alpha=0.35, linewidth=0.8)
+        mean = np.mean([seed[:common] for seed in seeds], 0)
+        axis.plot(x, mean, color=colour, linewidth=1.8, label=f"{LABELS[side]}, {len(seeds)} seeds")
+    if column == "snd" and level != "free":
+        axis.axhline(float(level), color="0.4", linestyle="--", linewidth=0.8, zorder=0)
+    if column == "snd_hat":
+        axis.set_yscale("log")
+        axis.yaxis.set_major_formatter("{x:g}")
+        axis.yaxis.set_minor_formatter("")
 
 
 def main() -> None:

@@ -133,12 +133,16 @@ def test_free_is_exactly_shared_plus_deviation(seed, n, kind, tau):
     assert torch.equal(policy(obs), policy.kind.homogeneous(policy.shared(obs)) + deviation)
 
 
+@pytest.mark.filterwarnings("ignore:a lone agent has no diversity:UserWarning")
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("constraint", [0.0, 0.5, "free"])
 def test_one_agent_passes_through_unscaled(kind, constraint):
+    """But for a desired 0, where the shared network acts alone; without it `agent_std_paper` would have no spread."""
     policy, obs = team(0, 1, kind, constraint)
     policy.commit_(policy.estimate(obs))
-    expected = policy.kind.homogeneous(policy.shared(obs)) + policy.kind.deviation(policy.deviations(obs))
+    alone = constraint == 0.0 and kind != "agent_std_paper"
+    own = policy.kind.deviation(policy.deviations(obs))
+    expected = policy.kind.homogeneous(policy.shared(obs)) + (torch.zeros_like(own) if alone else own)
     assert torch.equal(policy(obs), expected)
     assert torch.equal(policy.forward_and_estimate(obs).params, expected)
 

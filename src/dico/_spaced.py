@@ -1,5 +1,9 @@
 """How much of a batch is measured: as many frames by every trainer, evenly spaced."""
 
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
 MEASURED_FRAMES = 4096
 """SND, overflow and the like are measured on up to so many frames of each batch."""
 MEASURED_ROWS = 16_384
@@ -17,10 +21,15 @@ def measured_frames(n_agents: int) -> int:
     return max(1, min(MEASURED_FRAMES, MEASURED_ROWS // n_agents))
 
 
-def stride(frames: int, n_agents: int) -> int:
-    """Every how manieth frame of a batch is measured.
+def spaced(frames: int, n_agents: int, device: torch.device | str = "cpu") -> Int[Tensor, " picked"]:
+    """Which frames of a batch diversity is measured on: evenly spaced, by no whole number where they are many.
 
-    >>> stride(6000, n_agents=2), stride(4000, n_agents=2)
-    (2, 1)
+    Steps of 15 through batches of 600 environments would meet the same 40 environments in every step.
+
+    >>> spaced(3, n_agents=2), len(spaced(60_000, n_agents=2))
+    (tensor([0, 1, 2]), 4096)
+    >>> len((spaced(60_000, n_agents=2) % 600).unique())
+    600
     """
-    return -(-frames // measured_frames(n_agents))
+    picked = min(frames, measured_frames(n_agents))
+    return torch.arange(picked, device=device) * frames // picked

@@ -269,14 +269,16 @@ class DiCo(Precise):
     def scale(self, snd_hat: Float[Tensor, "..."] | None = None) -> Float[Tensor, "..."]:
         r"""The factor on the deviations, :math:`(g(\widehat{\mathrm{SND}})/\widehat{\mathrm{SND}})^{1/p}`.
 
-        A lone agent has no diversity to scale: it is 1, or 0 for a desired 0, where the shared network acts alone.
+        A lone agent has no diversity to scale: it is 1, or 0 for a desired 0, where the shared network acts alone (if
+        that is a policy by itself, as in all kinds but ``agent_std_paper``).
         """
         x = self.snd_hat if snd_hat is None else snd_hat
         check_members("snd_hat", x, self.members)
         x = x.clamp_min(SMALLEST)
         desired = self.constraint(x)
         if self.n_agents == 1:
-            return (desired != 0).to(x.dtype)
+            whole = self.kind.shared_width == self.kind.width
+            return (desired != 0).to(x.dtype) if whole else torch.ones_like(x)
         scale = desired / x if self.metric.degree == 1 else (desired / x) ** (1 / self.metric.degree)
         return self.constraint.let_inside(scale, x) if isinstance(self.constraint, Constraint) else scale
 

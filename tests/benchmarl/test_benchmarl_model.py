@@ -136,7 +136,8 @@ def test_every_setting_of_the_library_is_reachable_and_met(tmp_path, options):
     policy = find_models(experiment)["agents"].policy
     assert not policy.has_estimate
     batch = minibatch(experiment, "agents")
-    experiment.losses["agents"](batch)
+    for _ in range(2):  # the first estimate may be the desired value itself
+        experiment.losses["agents"](batch)
     measured = policy.metric.fn(policy.everyone(batch["agents", "observation"])).item()
     low, high = config.constraint.lo.item(), config.constraint.hi.item()
     assert low * (1 - 1e-4) - 1e-6 <= measured <= high * (1 + 1e-4) + 1e-6

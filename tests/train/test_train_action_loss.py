@@ -133,3 +133,40 @@ def test_the_step_of_its_own_follows_the_estimates_gradient(gradient):
     size = sum(g.square().flatten(1).sum(1) for g in gradients).sqrt()
     assert abs(radial[0]) < 1e-5 * size[0]  # desired 3
     assert radial[1] > 0.1 * size[1]  # free
+
+
+@pytest.mark.filterwarnings("ignore:a desired diversity:UserWarning")
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("newest", [False, True])
+def test_of_all_rows_it_looks_at_every_agent_everywhere(weighted, newest):
+    ours, obs = outside("ippo", action_loss="separate", action_loss_rows="all", action_loss_weight=2.0, tau=0.5)
+    weight = torch.arange(20) < 15 if weighted else None
+    recent = torch.randn_like(obs) if newest else None
+    mean = []
+    for k in range(2):  # by the definition: one agent at a time, at the observations of one at a time
+        rows = obs[k, :15] if weighted else obs[k]
+        compared = obs if recent is None else recent
+        snd_hat = ours.policy.estimate(compared, weight=None if weight is None or newest else weight[:, None])
+        own = [
+            torch.stack([member(ours, k, agent, rows[:, seen], snd_hat[k]) for agent in range(TEAM.n_agents)], 1)
+            for seen in range(TEAM.n_agents)
+        ]
+        low, high = torch.tensor(TEAM.low), torch.tensor(TEAM.high)
+        mean.append(2.0 * (action_space_loss(torch.cat(own), low, high) ** 2).mean())
+    expected = torch.stack(mean)
+    found = ours.own_action_loss(obs, None, weight, recent)
+    torch.testing.assert_close(found, expected)
+    for a, b in zip(
+        *(torch.autograd.grad(x.sum(), list(ours.policy.parameters())) for x in (found, expected)), strict=True
+    ):
+        torch.testing.assert_close(a, b)
+
+
+def member(ours, k, agent, obs, snd_hat):
+    """The mean of one agent of one member, anywhere."""
+    policy = ours.policy
+    shared = policy.kind.homogeneous(policy.shared(obs.expand(2, *obs.shape)))[k, :, :2]
+    shared = ours.low + (ours.high - ours.low) * (shared.tanh() + 1) / 2
+    deviation = policy.deviations.everyone(obs.expand(2, *obs.shape))[k, :, agent]
+    desired = snd_hat if k == 1 else 3.0
+    return shared + desired / snd_hat * deviation

@@ -23,6 +23,11 @@ CASES = {
     "initial": ({"initial": "zero"}, "initial must be one of 'batch', 'desired', got 'zero'"),
     "metric": ({"metric": "sdn"}, "metric must be one of .*, got 'sdn'; did you mean 'snd'"),
     "action_loss": ({"action_loss": "no"}, "action_loss must be one of 'separate', 'merged', 'off', got 'no'"),
+    "action_loss_rows": ({"action_loss_rows": "some"}, "action_loss_rows must be one of 'own', 'all', got 'some'"),
+    "merged of all rows": (
+        {"action_loss": "merged", "action_loss_rows": "all"},
+        "action_loss_rows must be own for action_loss='merged', got 'all'",
+    ),
     "estimate_on": ({"estimate_on": "all"}, "estimate_on must be one of 'minibatch', 'both', 'newest', got 'all'"),
     "no snd": ({"snd": ()}, r"snd must be a sequence of desired diversities such as '0.3', .*, got \(\)"),
     "snd as text": ({"snd": "0.3"}, "snd must be a sequence of desired diversities such as '0.3', .*, got '0.3'"),

@@ -14,8 +14,8 @@ navigation = fixture_of("navigation")
 def policies_of(task, members=3, kind="shared_std"):
     torch.manual_seed(0)
     return [
-        DiCo.mlp(len(group.agents), group.obs_dim, task.act_dim, equal([0.5] * members), kind=kind, hidden=(8,),
-                 members=(members,))
+        DiCo.mlp(len(group.agents), group.obs_dim, task.act_dim, equal([0.5 * (len(group.agents) > 1)] * members),
+                 kind=kind, hidden=(8,), members=(members,))
         for group in task.groups
     ]  # fmt: skip
 

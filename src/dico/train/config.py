@@ -26,6 +26,7 @@ CHOICES: dict[str, Iterable[str]] = {
     "initial": INITIALS,
     "metric": METRICS,
     "action_loss": ("separate", "merged", "off"),
+    "action_loss_rows": ("own", "all"),
     "estimate_on": ("minibatch", "both", "newest"),
 }
 COUNTS = (
@@ -125,6 +126,8 @@ class Config:
     """Bring the shared mean into the action box by a tanh."""
     action_loss: Literal["separate", "merged", "off"] = "separate"
     """The loss on means outside the action box: a step of its own as in the original, or part of the actor's."""
+    action_loss_rows: Literal["own", "all"] = "own"
+    """Where it looks at an agent's mean: at the agent's own observations, as in the original, or at those of all."""
     action_loss_weight: float = 1.0
     """Its weight."""
     action_loss_lr: float = 3e-5
@@ -164,6 +167,8 @@ class Config:
             check_number(f"freeze of {group!r}", frames, 0, whole=not isinstance(frames, float) or frames > 1)
         if len(self.noise) != 2 or not 0 <= self.noise[1] <= self.noise[0] < math.inf:
             raise ValueError(f"noise must be two numbers, falling and at least 0, got {self.noise}")
+        if self.action_loss == "merged" and self.action_loss_rows == "all":
+            raise ValueError("action_loss_rows must be own for action_loss='merged', got 'all': take 'separate'")
         self._check_snd()
         self._check_sizes()
         stochastic = self.algorithm not in DETERMINISTIC

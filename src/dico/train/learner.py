@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from dico._pairs import upper
-from dico._spaced import MAX_DISTANCES, stride
+from dico._spaced import MAX_DISTANCES, spaced
 from dico.constraints import Constraint
 from dico.episodes import into_box
 from dico.losses import action_space_loss
@@ -151,15 +151,27 @@ class Learner(ABC):
         one. The parameters have the estimate's gradient. The estimate that comes beside them has none: it is only kept,
         and a compiler would write a backward pass for it too.
         """
-        frames = self.config.estimated(obs.shape[1])
-        weight = None if weight is None or recent is not None else weight[:frames, None]
-        if recent is None and offsets is None and frames == obs.shape[1]:
-            params, snd_hat = self.policy.forward_and_estimate(obs, weight=weight, kept=kept)
+        if recent is None and offsets is None and self.config.estimated(obs.shape[1]) == obs.shape[1]:
+            params, snd_hat = self.policy.forward_and_estimate(obs, weight=_of_rows(weight), kept=kept)
         else:
-            compared = obs if recent is None else recent
-            snd_hat = self.policy.estimate(compared[:, :frames], offsets, weight=weight, kept=kept)
+            snd_hat = self.estimate(obs, offsets, weight, recent, kept)
             params = self.policy(obs, snd_hat)
         return Estimated(params, snd_hat.detach())
+
+    def estimate(
+        self,
+        obs: Tensor,
+        offsets: Tensor | None,
+        weight: Weight,
+        recent: Tensor | None,
+        kept: Tensor | None = None,
+    ) -> Float[Tensor, " members"]:
+        """The estimate of a training pass, with its gradient."""
+        frames = self.config.estimated(obs.shape[1])
+        if recent is not None:
+            return self.policy.estimate(recent[:, :frames], offsets, kept=kept)
+        weight = None if weight is None else _of_rows(weight[:frames])
+        return self.policy.estimate(obs[:, :frames], offsets, weight=weight, kept=kept)
 
     def improve(
         self,
@@ -210,8 +222,15 @@ class Learner(ABC):
         weight: Weight = None,
         recent: Tensor | None = None,
     ) -> Float[Tensor, " members"]:
-        """Each member's action-space loss in a pass of its own, whose estimate has a gradient and is not kept."""
-        return self.action_loss(self.act_and_estimate(obs, offsets, weight, recent=recent).params, weight)
+        """Each member's action-space loss in a pass of its own, whose estimate has a gradient and is not kept.
+
+        Of each agent at its own observations, as in the original, or at those of all agents: then it is no way to meet
+        the loss to move diversity to where an agent does not act.
+        """
+        if self.config.action_loss_rows == "own":
+            return self.action_loss(self.act_and_estimate(obs, offsets, weight, recent=recent).params, weight)
+        everyone = self.policy.everyone(obs, self.estimate(obs, offsets, weight, recent))
+        return self.action_loss(everyone, None if weight is None else weight.repeat_interleave(self.team.n_agents))
 
     def descend(self, loss: Float[Tensor, " members"], *optimisers: PopulationAdam) -> None:
         """One step of each member on its own loss, its gradients clipped for each optimiser by themselves."""
@@ -239,7 +258,7 @@ class Learner(ABC):
         and ``snd_acted`` on the newest batch with the means brought into the action box, as agents execute them.
         """
         obs = batch.obs.flatten(1, 2)
-        obs = obs[:, :: stride(obs.shape[1], self.team.n_agents)]
+        obs = obs[:, spaced(obs.shape[1], self.team.n_agents, obs.device)]
         params, everyone = self.policy(obs), self.policy.everyone(obs)
         controlled, means = self.config.metric, self.mean(everyone)
         trained_on = self.estimated_on(obs)
@@ -275,6 +294,11 @@ class Learner(ABC):
 
     def _adam(self, module: nn.Module, lr: float, eps: float) -> PopulationAdam:
         return PopulationAdam(list(module.parameters()), lr, eps)
+
+
+def _of_rows(weight: Weight) -> Tensor | None:
+    """The weight of each frame as that of its agents' observations."""
+    return None if weight is None else weight[:, None]
 
 
 def average(values: Float[Tensor, "members rows *rest"], weight: Weight = None) -> Float[Tensor, " members"]:

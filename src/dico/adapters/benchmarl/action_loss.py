@@ -18,7 +18,11 @@ class ActionSpaceStep:
 
     def __call__(self, obs: Tensor) -> Tensor:
         """Step once, and give the loss before, in a pass whose estimate has a gradient and is not kept."""
-        params, _ = self.model.policy.forward_and_estimate(obs)
+        policy = self.model.policy
+        if self.model.settings.action_loss_rows == "own":
+            params, _ = policy.forward_and_estimate(obs)
+        else:
+            params = policy.everyone(obs, policy.estimate(obs))
         loss = action_space_loss(self.model.means(params), *self.model.box).square().mean()
         (self.model.settings.action_loss_weight * loss).backward()
         parameters = self.adam.param_groups[0]["params"]

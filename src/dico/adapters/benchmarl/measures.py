@@ -8,7 +8,7 @@ from tensordict import TensorDictBase
 from torch import Tensor
 
 from dico._pairs import upper
-from dico._spaced import MAX_DISTANCES, stride
+from dico._spaced import MAX_DISTANCES, spaced
 from dico.adapters.benchmarl.model import Dico
 from dico.losses import action_space_loss
 from dico.metrics import behavioural_distances, snd
@@ -17,7 +17,7 @@ from dico.metrics import behavioural_distances, snd
 def seen(model: Dico, batch: TensorDictBase) -> Float[Tensor, "frames n o"]:
     """What a group saw in some frames of a batch, evenly spaced: as many as the population trainer measures."""
     frames = model.observations(batch).flatten(0, -3)
-    return frames[:: stride(len(frames), model.n_agents)].to(model.policy.snd_hat.device)
+    return frames[spaced(len(frames), model.n_agents, frames.device)].to(model.policy.snd_hat.device)
 
 
 @torch.no_grad()

@@ -54,6 +54,8 @@ class DicoConfig(ModelConfig):
     """Bring the shared mean into the action box by a tanh."""
     action_loss: str = "separate"
     """The loss on means outside the action box: separate (an optimiser step of its own) or off."""
+    action_loss_rows: str = "own"
+    """Where it looks at an agent's mean: at the agent's own observations, as in the original, or at those of all."""
     action_loss_lr: float = 3e-5
     """Step size of its Adam."""
     action_loss_eps: float = 1e-8
@@ -71,6 +73,7 @@ class DicoConfig(ModelConfig):
             "initial": INITIALS,
             "metric": METRICS,
             "action_loss": ACTION_LOSSES,
+            "action_loss_rows": ("own", "all"),
             "estimate_on": ("minibatch", "both"),
         }
         for name, allowed in choices.items():

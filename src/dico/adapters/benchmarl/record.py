@@ -183,6 +183,7 @@ def settings(experiment: Experiment, models: Mapping[str, Dico], freeze: Mapping
         "kind": model.kind,
         "initial": dico.initial,
         "action_loss": dico.action_loss,
+        "action_loss_rows": dico.action_loss_rows,
         "action_loss_weight": dico.action_loss_weight,
         "action_loss_lr": dico.action_loss_lr,
         "action_loss_eps": dico.action_loss_eps,
