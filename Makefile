@@ -9,7 +9,7 @@ DEMO := runs/demo-$(shell date +%Y%m%d-%H%M%S)
 .PHONY: demo test test-all lint bench clean
 
 demo: .venv/installed
-	$(BIN)/dico train navigation --snd 0 0.3 1 free --seeds 2 --run $(DEMO)
+	$(BIN)/dico train navigation --snd 0 0.3 1 2 free --seeds 2 --run $(DEMO)
 	$(BIN)/dico report $(DEMO)
 
 # Two processes of one thread each: the tests are too small for more threads.

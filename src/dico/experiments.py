@@ -36,11 +36,10 @@ QUICK: dict[str, Any] = {
 """Small networks and few frames; the paper's algorithm for each task, and its ratio of the two step sizes."""
 
 CONDITIONING: dict[str, Any] = {"gradient": "straight_through", "tau": 0.3, "estimate_on": "newest"}
-"""What lets teams learn at any desired diversity, beyond the paper's settings.
-
-The whole gradient of the estimate, which follows the surface of equal diversity; an estimate that keeps up; made on the
-frames that diversity is measured on. And no action-space loss where a tanh keeps actions in their box anyway.
-"""
+"""What lets teams learn at any desired diversity: the whole gradient of the estimate, which follows the surface of
+equal diversity, and an estimate that keeps up, made on the frames that diversity is measured on."""
+SQUASHED: dict[str, Any] = {"action_loss": "off", "squash_shared": False}
+"""And for stochastic policies: the tanh that all actions pass keeps them in their box, so nothing else need do it."""
 
 PRESETS = ("paper", "tuned", "quick")
 
@@ -60,7 +59,7 @@ def preset(name: str, task: str = "navigation", **changes: Any) -> Config:
     algorithm = check_choice("algorithm", changes.get("algorithm", paper["algorithm"]), ALGORITHMS)
     settings = (_quick(task, paper) if name == "quick" else _full(task, paper, algorithm)) | {"algorithm": algorithm}
     if name != "paper":
-        settings |= CONDITIONING | {"action_loss": "separate" if algorithm in DETERMINISTIC else "off"}
+        settings |= CONDITIONING | ({} if algorithm in DETERMINISTIC else SQUASHED)
     return Config(task=task, **(settings | changes))
 
 
