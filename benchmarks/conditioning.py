@@ -113,7 +113,7 @@ def summary(config: Config, history: list[list[dict[str, Any]]], device: str) ->
     }  # fmt: skip
 
 
-def digits(value: float) -> float:
+def digits(value: Any) -> float:
     """Four that count."""
     return float(f"{value:.4g}")
 

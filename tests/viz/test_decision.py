@@ -1,5 +1,7 @@
 """The decision plot: where levels stand, which is best, and how runs are told apart."""
 
+from dataclasses import replace
+
 import pytest
 from drawn import known_fixture, legend_of, lost, said, steady, texts
 from folders import write_run
@@ -17,10 +19,17 @@ known = known_fixture()
 
 
 def test_the_wall_is_the_largest_snd_of_the_box(known):
-    axes = plot_decision(new_figure(4, 3).subplots(), [known])
+    clamped = replace(known, groups=({**known.groups[0], "kind": "deterministic"},))
+    axes = plot_decision(new_figure(4, 3).subplots(), [clamped])
     (drawn,) = (line for line in axes.get_lines() if line.get_gid() == "wall")
-    assert drawn.get_xdata()[0] == wall(known).value == max_snd(2, [-1, -1], [1, 1]).value
+    assert drawn.get_xdata()[0] == wall(clamped).value == max_snd(2, [-1, -1], [1, 1]).value
     assert "largest SND in the action box: 2.83" in said(axes.figure)
+
+
+def test_means_before_a_tanh_have_no_wall(known):
+    axes = plot_decision(new_figure(4, 3).subplots(), [known])
+    assert wall(known) is None
+    assert "action box" not in said(axes.figure)
 
 
 def test_no_wall_for_another_metric(tmp_path):

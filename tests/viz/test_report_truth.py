@@ -122,7 +122,8 @@ def test_the_slider_stays_where_precision_was_checked(run):
 
 
 def test_a_limit_known_only_within_bounds_is_said_so(run):
-    many = replace(run, groups=({**run.groups[0], "n_agents": 41, "low": [-1.0] * 7, "high": [1.0] * 7},))
+    clamped = {**run.groups[0], "kind": "deterministic"}
+    many = replace(run, groups=({**clamped, "n_agents": 41, "low": [-1.0] * 7, "high": [1.0] * 7},))
     limit = wall(many)
     assert limit is not None
     assert not limit.exact
@@ -132,8 +133,10 @@ def test_a_limit_known_only_within_bounds_is_said_so(run):
 
 
 def test_a_lone_agent_has_no_wall(run):
-    limit = wall(run)
+    clamped = {**run.groups[0], "kind": "deterministic"}
+    limit = wall(replace(run, groups=(clamped,)))
     assert limit is not None
     assert limit.value == pytest.approx(8**0.5)
-    assert wall(replace(run, groups=({**run.groups[0], "n_agents": 1},))) is None
-    assert wall(replace(run, config={**run.config, "metric": "hse"})) is None
+    assert wall(replace(run, groups=({**clamped, "n_agents": 1},))) is None
+    assert wall(replace(run, groups=(clamped,), config={**run.config, "metric": "hse"})) is None
+    assert wall(run) is None  # stochastic

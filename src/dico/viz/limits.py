@@ -1,18 +1,36 @@
 """How much diversity the action box has room for."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from dico.analysis import controlled_group, controlled_metric
 from dico.bounds import MaxSND, max_snd
+from dico.kinds import KINDS
 from dico.runs import Run
 
 
-def wall(run: Run) -> MaxSND | None:
-    """The largest SND that fits the action box; None where another metric is controlled, or an agent is alone.
+def room(run: Run) -> MaxSND | None:
+    """The largest SND of actions in the box; None where another metric is controlled, or an agent is alone.
 
-    >>> limit = wall(run)
+    >>> limit = room(run)
     >>> round(limit.value, 3), limit.exact
     (2.828, True)
     """
-    group = next(each for each in run.groups if each["name"] == controlled_group(run))
+    group = _group(run)
     if controlled_metric(run) != "snd" or group["n_agents"] < 2:
         return None
     return max_snd(group["n_agents"], group["low"], group["high"])
+
+
+def wall(run: Run) -> MaxSND | None:
+    """The largest SND that a team can execute, where SND is of what is executed: for deterministic policies.
+
+    That of stochastic ones is of means before a tanh, which have no bounds.
+
+    >>> wall(run)  # of tanh-squashed Gaussians
+    """
+    return room(run) if KINDS[_group(run)["kind"]].width == 1 else None
+
+
+def _group(run: Run) -> Mapping[str, Any]:
+    return next(each for each in run.groups if each["name"] == controlled_group(run))

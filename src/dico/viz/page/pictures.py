@@ -15,7 +15,7 @@ from dico.tasks.navigation import SPAWN, Navigation
 from dico.tasks.scene import TEAM
 from dico.viz.cast import Cast, choose, seeds_of
 from dico.viz.fields import Extent
-from dico.viz.limits import wall
+from dico.viz.limits import room
 from dico.viz.page.encode import floats, quantised
 from dico.viz.page.networks import encode_policy, parts_of
 from dico.viz.page.scenes import encode_scene
@@ -76,7 +76,7 @@ def network(run: Run, member: Member) -> dict[str, Any]:
     width = policy.deviations.inputs  # pyright: ignore[reportAttributeAccessIssue]
     reach = 4 * SPAWN  # goals and agents can be dragged no farther apart
     obs = reach * (2 * torch.rand(CHECKED, width, generator=torch.Generator().manual_seed(0)) - 1)
-    limit, trained = wall(run), policy.constraint(policy.snd_hat).item()
+    limit, trained = room(run), policy.constraint(policy.snd_hat).item()
     most = max(limit.value if limit else 1.0, BEYOND * trained)
     return {"level": member.constraint, "seed": member.seed, "reach": most, **encode_policy(policy, obs, most)}
 
