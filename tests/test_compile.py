@@ -7,7 +7,7 @@ from torch._functorch.aot_autograd import make_boxed_func
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.func import functional_call, grad, stack_module_state, vmap
 
-from dico import METRICS, DiCo, between, equal, free, snd, stack_constraints
+from dico import METRICS, DiCo, at_most, between, equal, free, snd, stack_constraints
 from dico._pairs import FEW_COMPONENTS
 from dico.kinds import KINDS
 
@@ -46,7 +46,8 @@ def test_runs_on_tensors_without_data(method, metric):
     [{"kind": kind} for kind in KINDS]
     + [{"metric": metric} for metric in METRICS]
     + [{"gradient": gradient} for gradient in ("detached", "straight_through")]
-    + [{"members": (2,), "constraint": stack_constraints([equal(0.2), free()])}, {"constraint": between(0.1, 0.2)}],
+    + [{"members": (2,), "constraint": stack_constraints([equal(0.2), free()])}, {"constraint": between(0.1, 0.2)}]
+    + [{"constraint": at_most(0.01), "gradient": "straight_through"}],
     ids=str,
 )
 def test_compiles_as_one_graph_with_equal_values_and_gradients(options):

@@ -1,9 +1,12 @@
 """The presets: `paper` is what the original's experiments ran with, `tuned` and `quick` are ours."""
 
+from pathlib import Path
+
 import pytest
 import torch
 from torch import nn
 
+from dico.cli import Eval
 from dico.experiments import PAPER, preset
 from dico.kinds import KINDS
 from dico.tasks import TASKS
@@ -48,6 +51,12 @@ def test_paper_is_what_the_original_ran_with(task):
     alone = task == "reverse-transport"  # the one that starts at the desired value, and squashes no shared mean
     assert (config.initial, config.squash_shared) == (("desired", False) if alone else ("batch", True))
     assert config.freeze == (("agent=3000000",) if task == "tag" else ())
+
+
+def test_an_evaluation_is_the_originals():
+    """200 episodes, with the actions that the policies draw."""
+    command = Eval(Path("runs/any"))
+    assert (command.episodes, command.deterministic) == (200, False)
 
 
 @pytest.mark.parametrize("task", ["navigation", "dispersion", "tag"])
