@@ -38,8 +38,11 @@ def in_benchmarl(config: Config, folder: Path) -> Run:
 
 
 def settings(levels: Sequence[str], seeds: int, frames: int) -> Config:
-    """The quick preset, with the action-space loss as BenchMARL has it here."""
-    return preset("quick", "navigation", snd=tuple(levels), seeds=seeds, frames=frames, action_loss="separate")
+    """The quick preset, with the action-space loss and the estimate that BenchMARL has here."""
+    return preset(
+        "quick", "navigation", snd=tuple(levels), seeds=seeds, frames=frames, action_loss="separate",
+        action_loss_lr=3e-5, estimate_on="minibatch",
+    )  # fmt: skip
 
 
 def trained(config: Config, folder: Path) -> dict[str, Run]:

@@ -2,10 +2,12 @@
 
 python benchmarks/conditioning.py train dispersion paper tuned --device cuda --folder runs/conditioning
 python benchmarks/conditioning.py train navigation paper tuned --algorithm isac --size quick --folder runs/conditioning
+python benchmarks/conditioning.py collect runs/conditioning --json measured.json
 python benchmarks/conditioning.py table docs/results/conditioning.json
-python benchmarks/conditioning.py collect runs/conditioning --json docs/results/conditioning.json
 
 `--size paper` takes the paper's networks and batches, `quick` those of the preset quick; both for `--frames` frames.
+In docs/results/conditioning.json, `-long` and `-six-seeds` stand for other `--frames` and `--seeds`, and `tanh` for a
+kind of deterministic policies with a tanh in place of the clamp, which was dropped (commit 30eacc2).
 """
 
 import argparse
@@ -19,7 +21,7 @@ import numpy as np
 import torch
 
 from dico.analysis import relative_error
-from dico.experiments import preset
+from dico.experiments import CONDITIONING, SQUASHED, preset
 from dico.train.config import Config
 from dico.train.machine import machine
 from dico.train.population import Population
@@ -31,28 +33,25 @@ LEVELS = {
     "sampling": ("0", "5", "free"),
     "tag": ("0", "0.6", "free"),
 }
-SIZES = ("hidden", "lr", "envs", "frames_per_batch", "epochs", "minibatch", "updates", "batch", "replay",
-         "noise_frames")  # fmt: skip
+SIZES = ("hidden", "lr", "action_loss_lr", "envs", "frames_per_batch", "epochs", "minibatch", "updates", "batch",
+         "replay", "noise_frames")  # fmt: skip
 """Settings that are a matter of size; all others are a matter of conditioning."""
-STRAIGHT = {"gradient": "straight_through", "tau": 0.3, "estimate_on": "minibatch"}
-SOFT = {"gradient": "soft", "tau": 0.01, "estimate_on": "minibatch"}
+STRAIGHT = CONDITIONING | {"estimate_on": "minibatch"}
+SOFT = {"estimate_on": "minibatch"}
 VARIANTS: dict[str, dict[str, Any]] = {
-    "paper": {"gradient": "soft", "tau": 0.01, "action_loss": "separate", "estimate_on": "both"},
-    "straight": {**STRAIGHT, "action_loss": "separate"},
+    "paper": {},
+    "tuned": {},
+    "straight": STRAIGHT,
     "straight-off": {**STRAIGHT, "action_loss": "off"},
-    "straight-off-unsquashed": {**STRAIGHT, "action_loss": "off", "squash_shared": False},
+    "straight-off-unsquashed": {**STRAIGHT, **SQUASHED},
+    "straight-newest": CONDITIONING,
+    "straight-newest-all": {**CONDITIONING, "action_loss_rows": "all"},
+    "off-newest": {**CONDITIONING, "action_loss": "off"},
+    "off-newest-unsquashed": {**CONDITIONING, **SQUASHED},
     "soft-off": {**SOFT, "action_loss": "off"},
-    "soft-newest": {**SOFT, "action_loss": "separate", "estimate_on": "newest"},
-    "straight-newest": {**STRAIGHT, "action_loss": "separate", "estimate_on": "newest"},
-    "straight-newest-all": {
-        **STRAIGHT,
-        "action_loss": "separate",
-        "action_loss_rows": "all",
-        "estimate_on": "newest",
-    },
-    "off-newest-unsquashed": {**STRAIGHT, "action_loss": "off", "estimate_on": "newest", "squash_shared": False},
-    "off-newest": {**STRAIGHT, "action_loss": "off", "estimate_on": "newest"},
+    "soft-newest": {**SOFT, "estimate_on": "newest"},
 }
+"""What each changes of the preset `paper`, but for its size; `tuned` is that preset."""
 PARTS = 20
 """Rewards are kept as means over so many parts of the training."""
 LAST = 0.2
@@ -62,20 +61,16 @@ COLUMNS = ("snd", "snd_acted", "overflow", "overflow_all", "scale")
 
 def config_of(options: argparse.Namespace, variant: str) -> Config:
     """The variant's conditioning at the size asked for."""
-    task = options.task
-    base = preset(options.size, task)
-    algorithm = options.algorithm or base.algorithm
-    changes: dict[str, Any] = {"algorithm": algorithm, "snd": tuple(options.levels or LEVELS[task])}
-    if options.size == "paper" and algorithm not in ("ippo", "mappo"):
-        changes |= {"envs": 60, "frames_per_batch": 6000}
-    if task == "dispersion":
+    chosen = {"algorithm": options.algorithm} if options.algorithm else {}
+    base, sized = (preset(name, options.task, **chosen) for name in ("paper", options.size))
+    changes = {name: getattr(sized, name) for name in (*SIZES, "frames", "freeze")} | VARIANTS[variant] | chosen
+    if options.frames:
+        changes["frames"] = options.frames
+    if base.task == "dispersion":
         changes["task_options"] = ("share_reward=false",)
-    changes |= {"seeds": options.seeds, "first_seed": options.first_seed, "freeze": preset("paper", task).freeze}
-    frames = options.frames or base.frames
-    if options.size == "quick":
-        changes["freeze"] = base.freeze
-        changes["action_loss_lr"] = 0.6 * base.lr  # as in the paper
-    return preset(options.size, task, **(changes | {"frames": frames} | VARIANTS[variant]))
+    changes |= {"snd": tuple(options.levels or LEVELS[base.task]), "seeds": options.seeds}
+    changes["first_seed"] = options.first_seed
+    return preset("tuned" if variant == "tuned" else "paper", base.task, **changes)
 
 
 def trained(config: Config, device: str, stage: str, path: Path) -> list[list[dict[str, Any]]]:

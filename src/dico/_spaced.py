@@ -1,5 +1,7 @@
 """How much of a batch is measured: as many frames by every trainer, evenly spaced."""
 
+import math
+
 import torch
 from jaxtyping import Int
 from torch import Tensor
@@ -22,9 +24,10 @@ def measured_frames(n_agents: int) -> int:
 
 
 def spaced(frames: int, n_agents: int, device: torch.device | str = "cpu") -> Int[Tensor, " picked"]:
-    """Which frames of a batch diversity is measured on: evenly spaced, by no whole number where they are many.
+    """Which frames of a batch diversity is measured on: spread evenly over its steps and its environments.
 
-    Steps of 15 through batches of 600 environments would meet the same 40 environments in every step.
+    All of them if they are few; else every one that comes next in steps of the golden section, around and around. Steps
+    of 15 through batches of 600 environments would meet the same 40 environments every time.
 
     >>> spaced(3, n_agents=2), len(spaced(60_000, n_agents=2))
     (tensor([0, 1, 2]), 4096)
@@ -32,4 +35,5 @@ def spaced(frames: int, n_agents: int, device: torch.device | str = "cpu") -> In
     600
     """
     picked = min(frames, measured_frames(n_agents))
-    return torch.arange(picked, device=device) * frames // picked
+    step = 1 if picked == frames else next(s for s in range(int(0.618 * frames), frames) if math.gcd(s, frames) == 1)
+    return torch.arange(picked, device=device) * step % frames

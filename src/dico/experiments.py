@@ -68,11 +68,14 @@ def _full(task: str, paper: Mapping[str, Any], algorithm: str) -> dict[str, Any]
     sizes = _ON_POLICY if algorithm in ON_POLICY else _OFF_POLICY
     other = (algorithm in ON_POLICY) != (paper["algorithm"] in ON_POLICY)
     levels = {"snd": TASKS[task].snd_levels} if task in TASKS else {}
-    return {**paper, **(sizes if other else {}), **levels}
+    return {**paper, **({**sizes, **_whole_horizons(task, sizes)} if other else {}), **levels}
 
 
 def _quick(task: str, paper: Mapping[str, Any]) -> dict[str, Any]:
-    """The quick size, with whole horizons: or all environments would be in one phase of their episodes."""
-    envs = {"envs": QUICK["frames_per_batch"] // TASKS[task]().horizon} if task in TASKS else {}
     frozen = tuple(f"{text.partition('=')[0]}=0.25" for text in paper.get("freeze", ()))
-    return {**QUICK, **envs, "freeze": frozen}
+    return {**QUICK, **_whole_horizons(task, QUICK), "freeze": frozen}
+
+
+def _whole_horizons(task: str, sizes: Mapping[str, Any]) -> dict[str, int]:
+    """As many environments as make batches of whole episodes: or all would be in one phase of theirs."""
+    return {"envs": sizes["frames_per_batch"] // TASKS[task]().horizon} if task in TASKS else {}

@@ -278,7 +278,7 @@ class DiCo(Precise):
         desired = self.constraint(x)
         if self.n_agents == 1:
             whole = self.kind.shared_width == self.kind.width
-            return (desired != 0).to(x.dtype) if whole else torch.ones_like(x)
+            return torch.ones_like(x) * (desired != 0) if whole else torch.ones_like(x)
         scale = desired / x if self.metric.degree == 1 else (desired / x) ** (1 / self.metric.degree)
         return self.constraint.let_inside(scale, x) if isinstance(self.constraint, Constraint) else scale
 

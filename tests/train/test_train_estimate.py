@@ -7,6 +7,7 @@ import torch
 from populations import ALGORITHMS, PAIRS, TEAM, batch_of, config, learner, population
 
 from dico import max_snd, snd
+from dico._spaced import measured_frames, spaced
 
 
 @pytest.mark.parametrize("frames", [1, 7, 1000])
@@ -166,3 +167,52 @@ def test_a_comparison_needs_two_agents_and_a_mean_over_pairs():
 def test_there_is_at_least_one():
     with pytest.raises(ValueError, match="estimate_frames must be a positive integer, got 0"):
         config(estimate_frames=0)
+
+
+@pytest.mark.parametrize("sampled", [{}, {"estimate_frames": 7}, {"estimate_agents": 2}], ids=str)
+def test_both_estimates_of_a_step_are_made_alike(sampled):
+    """With some frames, or some agents, the second starts from the first, which is made at the same agents."""
+    ours = learner("maddpg", estimate_on="both", tau=0.3, **sampled)
+    obs, next_obs = torch.randn(2, 2, 10, TEAM.n_agents, TEAM.obs_dim)
+    ours.policy.commit_(torch.tensor([0.5, 0.9]))
+    offsets, frames = ours.draw_offsets(obs), sampled.get("estimate_frames", 10)
+    first = ours.policy.estimate(next_obs[:, :frames], offsets).detach()
+    torch.testing.assert_close(ours.act_next(next_obs, offsets)[1], first)
+    second = ours.act_and_estimate(obs, offsets, kept=first).snd_hat
+    torch.testing.assert_close(second, ours.policy.estimate(obs[:, :frames], offsets, kept=first).detach())
+
+
+@pytest.mark.parametrize("sampled", [{}, {"estimate_frames": 7}, {"estimate_agents": 2}], ids=str)
+@pytest.mark.parametrize("rows", ["own", "all"])
+def test_the_action_loss_is_scaled_by_the_newest_frames_too(sampled, rows):
+    ours = learner("maddpg", estimate_on="newest", tau=1.0, action_loss_rows=rows, goals=("2", "2"), **sampled)
+    obs, recent = torch.randn(2, 2, 10, TEAM.n_agents, TEAM.obs_dim)
+    recent = 3 * recent  # where the deviations are another size
+    offsets, frames = ours.draw_offsets(obs), sampled.get("estimate_frames", 10)
+    snd_hat = ours.policy.estimate(recent[:, :frames], offsets)
+    params = ours.policy(obs, snd_hat) if rows == "own" else ours.policy.everyone(obs, snd_hat)
+    torch.testing.assert_close(ours.own_action_loss(obs, offsets, recent=recent), ours.action_loss(params))
+    handed = []
+    ours._own_action_loss = lambda obs, offsets, **given: handed.append(given) or ours.own_action_loss(obs, offsets)
+    zeros = torch.zeros(2, 10, TEAM.n_agents)
+    ours.update(obs, obs, torch.zeros(2, 10, TEAM.n_agents, 2), zeros, zeros[..., 0], recent=recent)
+    assert handed[0]["recent"] is recent
+
+
+@pytest.mark.parametrize(("frames", "envs"), [(60_000, 600), (65_536, 512), (8_192, 64), (61_200, 600), (6_000, 60)])
+@pytest.mark.parametrize("n", [2, 8])
+def test_diversity_is_measured_all_over_a_batch(frames, envs, n):
+    """Every tenth of the environments, and of the steps, is met about as often, however many frames are left out."""
+    picked = spaced(frames, n)
+    assert len(picked.unique()) == len(picked) == min(frames, measured_frames(n))
+    assert len((picked % envs).unique()) > 0.9 * min(envs, len(picked) // 4)
+    for place, of in ((picked % envs, envs), (picked // envs, frames // envs)):
+        met = (place * 10 // of).bincount(minlength=10)
+        assert met.tolist() == pytest.approx(10 * [len(picked) / 10], rel=0.2)
+
+
+def test_a_group_that_never_learns_is_measured_on_what_it_does():
+    ours = learner("maddpg", estimate_on="minibatch")
+    batch = batch_of(ours)
+    measured = ours.measure(batch)
+    torch.testing.assert_close(measured["snd_train"], measured["snd"])

@@ -95,6 +95,8 @@ def test_a_preset_follows_the_algorithm(name, algorithm):
             assert config.frames_per_batch == (60_000 if algorithm.endswith("ppo") else 6_000)
         if name != "paper":
             assert config.action_loss == ("separate" if "ddpg" in algorithm else "off")
+    for task, made in TASKS.items():  # batches are whole episodes
+        assert preset(name, task, algorithm=algorithm).steps == made().horizon
 
 
 @pytest.mark.filterwarnings("ignore:a desired diversity:UserWarning")

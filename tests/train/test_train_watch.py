@@ -18,9 +18,9 @@ def rows(*scales, reward=0.1, group=None):
     ]
 
 
-def told(batches, iterations=100):
+def told(batches, iterations=100, gradient="soft"):
     said = []
-    watch = Watch(iterations, said.append)
+    watch = Watch(iterations, gradient, said.append)
     for batch in batches:
         watch.look(batch)
     return said
@@ -31,6 +31,15 @@ def test_a_scale_that_stays_large_is_told_of_once():
     assert message.startswith("members 0 (snd 1, seed 0), 2 (snd 1, seed 2): the scale of their deviations has been ")
     assert "above 10 for 10 batches" in message
     assert "--preset tuned" in message
+    again = [rows(20.0)] * 10 + [rows(1.0)] + [rows(20.0)] * 10
+    assert len(told(again)) == 1
+
+
+def test_what_to_do_is_not_what_the_run_does_already():
+    (message,) = told([rows(20.0)] * 10, gradient="straight_through")
+    assert "straight_through" not in message
+    assert "--preset tuned" not in message
+    assert "--lr" in message
 
 
 def test_a_long_run_is_given_longer():

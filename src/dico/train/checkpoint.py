@@ -51,7 +51,8 @@ def restore(population: Population, checkpoint: Checkpoint, replay: ReplayStore 
     state = population.tensors()
     if saved.keys() != state.keys() or any(saved[name].shape != state[name].shape for name in state):
         raise RunError(
-            f"{checkpoint.folder} holds another configuration's state: resume with the one it was written with"
+            f"{checkpoint.folder} holds the state of another configuration, or of another version of dico: resume with "
+            "the one it was written with"
         )
     with torch.no_grad():
         for name, value in state.items():

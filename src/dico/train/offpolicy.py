@@ -69,7 +69,8 @@ class OffPolicyLearner(Learner):
             return newest
         rows = newest.shape[1]
         filled = self.count.clamp(max=self.config.replay)
-        return self.kept["obs"][:, torch.arange(rows, device=filled.device) * filled // rows]
+        spread = self.kept["obs"][:, torch.arange(rows, device=filled.device) * filled // rows]
+        return torch.where(filled > 0, spread, newest)  # a group that never learns keeps nothing
 
     def _newest(self, index: Int[Tensor, "members rows"]) -> Float[Tensor, "members rows n o"]:
         """Observations of the newest batch, by how many frames they are from its end."""

@@ -90,7 +90,7 @@ class Population:
     def _learner(self, index: int, seeds: Sequence[int]) -> Learner:
         group = self.task.groups[index]
         teams = [each.name for each in self.task.groups if len(each.agents) > 1]
-        controlled = self.config.controlled or teams[:1]
+        controlled = self.config.controlled or teams[:1] or [self.task.groups[0].name]
         n_agents = len(group.agents)
         goals = [
             parse_constraint(text) if group.name in controlled else uncontrolled(n_agents) for text, _ in self.members

@@ -128,14 +128,14 @@ def _iterate(
 ) -> Run:
     replay = _replay_store(population, folder, checkpoint_every, replay_checkpoint)
     say = _to_all(observers, "say")
-    watch = Watch(population.config.iterations, say)
+    watch = Watch(population.config.iterations, population.config.gradient, say)
     with _alone(folder):
         state_bytes, replay_bytes = check_space(folder, population, replay)
         if again:
             newest = next(read_checkpoints(folder), None)
-            back_to(folder, newest)
             if newest is not None:
                 restore(population, newest, replay)
+            back_to(folder, newest)  # once it is known to fit
         try:
             _to_all(observers, "begin")(population, folder)
             if again:

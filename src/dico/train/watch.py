@@ -7,7 +7,13 @@ from typing import Any
 from dico.runs import has_diverged
 
 LARGE_SCALE = 10.0
-"""Deviations scaled up by more than this learn in steps as much too large, and stall while it lasts."""
+"""Deviations scaled up by more than this learn in steps as much larger."""
+ADVICE = {
+    "soft": "under the soft gradient learning often stalls while that lasts; --preset tuned does not let it drift",
+    "detached": "with a detached estimate it may go on growing; try --gradient straight_through --tau 0.3",
+    "straight_through": "it falls as the deviations grow; if the reward does not rise meanwhile, take a smaller --lr",
+}
+"""What to do, by how the gradient flows through the estimate."""
 LONG = 0.05
 """Share of all batches after which a large scale is told of, from the first on which it was large without a break."""
 AT_LEAST = 10
@@ -17,19 +23,20 @@ AT_LEAST = 10
 class Watch:
     """Looks at the rows of each iteration, marks members that diverged, and says once of each what is wrong.
 
-    >>> watch = Watch(iterations=100, say=print)
+    >>> watch = Watch(iterations=100, gradient="soft", say=print)
     >>> rows = [{"member": 0, "constraint": "1", "seed": 3, "reward": 0.1, "scale": 20.0}]
     >>> for _ in range(10):
     ...     watch.look(rows)  # doctest: +ELLIPSIS
     member 0 (snd 1, seed 3): the scale of its deviations has been above 10 for 10 batches, ...
     """
 
-    def __init__(self, iterations: int, say: Callable[[str], None]):
-        self.say = say
+    def __init__(self, iterations: int, gradient: str, say: Callable[[str], None]):
+        self.say, self.advice = say, ADVICE[gradient]
         self.patience = max(AT_LEAST, round(LONG * iterations))
         self.large: Counter[tuple[str, int]] = Counter()
         """For how many batches each group's member has had a large scale."""
-        self.told: set[int] = set()
+        self.diverged: set[int] = set()
+        self.stalled: set[tuple[str, int]] = set()
 
     def look(self, rows: Sequence[dict[str, Any]]) -> None:
         """Mark the rows of members that diverged, and say what there is to say."""
@@ -38,15 +45,14 @@ class Watch:
         if stalled:
             self.say(
                 f"{_names(stalled)}: the scale of {_their(stalled)} deviations has been above {LARGE_SCALE:g} for "
-                f"{self.patience} batches, and so has the size of {_their(stalled)} steps: learning stalls while it "
-                "lasts; --preset tuned has settings that keep the scale small"
+                f"{self.patience} batches, and {_their(stalled)} steps are as much larger: {self.advice}"
             )
 
     def _diverged(self, rows: Sequence[dict[str, Any]]) -> None:
         for row in rows:
             row["diverged"] = True
-        new = [row for row in rows if row["member"] not in self.told]
-        self.told |= {row["member"] for row in new}
+        new = [row for row in rows if row["member"] not in self.diverged]
+        self.diverged |= {row["member"] for row in new}
         if new:
             self.say(
                 f"{_names(new)} diverged: {_their(new)} numbers are no longer finite; the others go on; another "
@@ -54,10 +60,13 @@ class Watch:
             )
 
     def _is_stalled(self, row: dict[str, Any]) -> bool:
-        """Whether a member's scale has just been large for long."""
+        """Whether a member's scale has just been large for long, for the first time."""
         who = (row.get("group", ""), row["member"])
-        self.large[who] = self.large[who] + 1 if (row["scale"] or 0) > LARGE_SCALE else 0
-        return self.large[who] == self.patience
+        self.large[who] = self.large[who] + 1 if row["scale"] > LARGE_SCALE else 0
+        new = self.large[who] >= self.patience and who not in self.stalled
+        if new:
+            self.stalled.add(who)
+        return new
 
 
 def _names(rows: Sequence[dict[str, Any]]) -> str:

@@ -125,12 +125,11 @@ def _mark_best(axes: Axes, best: LevelSummary, of: str) -> None:
 
 def _plot_wall(axes: Axes, run: Run) -> None:
     limit = wall(run)
-    if limit is None:
-        axes.margins(x=0.08)
-        return
     farthest = axes.dataLim.x1 if np.isfinite(axes.dataLim.x1) else 0.0
-    right = max(limit.value * 1.12, farthest * 1.06, 1e-3)
-    axes.set_xlim(-0.08 * right, right)
+    right = max(limit.value * 1.12 if limit else 1.0, farthest * (1.06 if limit else 1.2), 1e-3)
+    axes.set_xlim(-0.08 * right, right)  # from no diversity on
+    if limit is None:
+        return
     axes.axvspan(limit.value, right, facecolor="#f0f0f0", edgecolor="#d0d0d0", hatch="///", linewidth=0, zorder=0)
     axes.axvline(limit.value, color=INK, linewidth=1.4, zorder=1, gid="wall")
     found = f"{limit.value:.3g}" if limit.exact else f"{limit.value:.3g} to {limit.upper_bound:.3g}"

@@ -20,6 +20,8 @@ from dico.metrics import METRICS
 from dico.policy import GRADIENTS, INITIALS, DiCo
 
 ACTION_LOSSES = ("separate", "off")
+SMALLEST_EPS = 1e-30
+"""Of Adam's epsilon, which divides by zero at 0."""
 
 
 @dataclass(kw_only=True)
@@ -87,8 +89,9 @@ class DicoConfig(ModelConfig):
         listed = isinstance(self.groups, Sequence) and all(isinstance(name, str) for name in self.groups)
         if self.groups is not None and (isinstance(self.groups, str) or not listed):
             raise ValueError(f"groups must be a list of names, such as [agents], got {self.groups!r}")
-        for name in ("action_loss_lr", "action_loss_eps", "action_loss_weight"):
+        for name in ("action_loss_lr", "action_loss_weight"):
             check_number(name, getattr(self, name), 0)
+        check_number("action_loss_eps", self.action_loss_eps, SMALLEST_EPS)
         unscale(torch.ones(()), self.scale_mapping)
 
     @property

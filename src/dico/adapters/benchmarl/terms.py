@@ -61,7 +61,12 @@ class Settings:
 
 
 def check_same(saved: Mapping[str, Any], now: Terms) -> None:
-    """A checkpoint goes on as it began: its optimisers and constraint would leave other settings unheard."""
+    """A checkpoint goes on as it began: its optimisers and constraint would leave other settings unheard.
+
+    One of an earlier version, which lacks a setting of the model, counts as having its default.
+    """
+    defaults = dict(_flat({"model": DicoConfig()}, "")) if "model.desired_snd" in saved else {}
+    saved = {**defaults, **saved}
     differing = [name for name in sorted(saved.keys() | now.keys()) if saved.get(name) != now.get(name)]
     if differing:
         told = ", ".join(f"{name}={saved.get(name)} (got {now.get(name)})" for name in differing[:4])

@@ -98,6 +98,7 @@ def encode_policy(policy: DiCo, obs: Float[Tensor, "rows o"], most: float) -> di
         "kind": next(name for name, kind in KINDS.items() if kind is policy.kind),
         "agents": policy.n_agents, "actions": len(parts.low), "low": parts.low.tolist(), "high": parts.high.tolist(),
         "squash": policy.squash_shared, "degree": policy.metric.degree, "estimate": policy.snd_hat.item(),
+        "lone": policy.scale().item() if policy.n_agents == 1 else None,
         "least": parts.constraint.lo.item(), "most": plain(parts.constraint.hi.item()),
         "shared": shared, "deviations": deviations,
     }  # fmt: skip

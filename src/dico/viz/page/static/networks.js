@@ -91,6 +91,7 @@ export class Policy {
     this.least = encoded.least;
     this.most = encoded.most ?? Infinity;
     this.degree = encoded.degree;
+    this.lone = encoded.lone; // the scale of a lone agent, who has no diversity
     this.width = kind === "deterministic" ? actions : 2 * actions;
     this.shared = shared.map(decodeLayer);
     this.deviations = deviations.map((layers) => layers.map(decodeLayer));
@@ -103,7 +104,7 @@ export class Policy {
 
   /** The factor on the deviations for a desired diversity. */
   scale(desired = this.trained) {
-    if (this.agents === 1) return desired === 0 ? 0 : 1; // a lone agent has no diversity to scale
+    if (this.agents === 1) return this.lone;
     return (desired / Math.max(this.estimate, SMALLEST)) ** (1 / this.degree);
   }
 
