@@ -11,6 +11,7 @@ import time
 import pytest
 from command_line import dico
 
+from dico import cli
 from dico.runs import load
 
 pytestmark = pytest.mark.unchecked
@@ -95,6 +96,14 @@ def test_bound_and_tasks(capsys):
     assert status == 0
     assert "reverse-transport" in out
     assert dico(capsys)[0] == 0
+
+
+@pytest.mark.parametrize(("algorithm", "action_loss"), [("ippo", "off"), ("iddpg", "separate"), ("isac", "off")])
+def test_the_presets_settings_follow_the_algorithm(algorithm, action_loss):
+    command = cli._parse(["train", "navigation", "--algorithm", algorithm, "--preset", "tuned"])
+    assert (command.settings.algorithm, command.settings.action_loss) == (algorithm, action_loss)
+    changed = cli._parse(["train", "--algorithm", algorithm, "--action-loss", "merged"])
+    assert changed.settings.action_loss == "merged"
 
 
 BAD = {
