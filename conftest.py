@@ -27,8 +27,8 @@ def pytest_configure(config):
 @pytest.fixture(scope="session")
 def folder_of_examples(tmp_path_factory):
     """Where the examples in docstrings run: with a run that was trained a little."""
-    from dico.train.config import Config
-    from dico.train.session import train
+    from dico.training.config import Config
+    from dico.training.session import train
 
     folder = tmp_path_factory.mktemp("examples")
     settings = Config(frames=80, envs=4, frames_per_batch=40, epochs=1, minibatch=40, hidden=(8,), seeds=2)

@@ -22,8 +22,8 @@ import dico
 from dico.analysis import aggregate, curves, final, frames, levels, of_level
 from dico.experiments import preset
 from dico.runs import Run
-from dico.train.config import Config
-from dico.train.session import train
+from dico.training.config import Config
+from dico.training.session import train
 
 COLOURS = {"population": "#0072b2", "BenchMARL": "#d55e00"}
 LABELS = {"population": "population trainer", "BenchMARL": "BenchMARL, model=dico"}

@@ -22,10 +22,10 @@ import torch
 
 from dico.analysis import relative_error
 from dico.experiments import CONDITIONING, SQUASHED, preset
-from dico.train.config import Config
-from dico.train.machine import machine
-from dico.train.population import Population
-from dico.train.staging import Stage
+from dico.training.config import Config
+from dico.training.machine import machine
+from dico.training.population import Population
+from dico.training.staging import Stage
 
 LEVELS = {
     "navigation": ("0", "0.3", "1", "1.5", "2", "free"),

@@ -33,10 +33,10 @@ from gpu_cases import Case, clocked, compile_seconds, device_rates, measured
 from dico.experiments import PAPER, preset
 from dico.random import Random
 from dico.tasks import TASKS, make
-from dico.train.blocks import Blocks, make_population
-from dico.train.machine import machine
-from dico.train.population import Population
-from dico.train.staging import Stage
+from dico.training.blocks import Blocks, make_population
+from dico.training.machine import machine
+from dico.training.population import Population
+from dico.training.staging import Stage
 
 FIGURES = {task: len(preset("paper", task).members) for task in PAPER if task != "same-goal"}
 """How many members a figure of the paper has; a goal for all is to the compiler like a goal for each."""

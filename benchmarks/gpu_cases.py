@@ -13,13 +13,13 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
 
 from dico.experiments import preset
-from dico.train.config import Config
-from dico.train.learner import Learner
-from dico.train.memory import Plan
-from dico.train.offpolicy import OffPolicyLearner
-from dico.train.population import Population
-from dico.train.ppo import PPO
-from dico.train.staging import Stage
+from dico.training.config import Config
+from dico.training.learner import Learner
+from dico.training.memory import Plan
+from dico.training.offpolicy import OffPolicyLearner
+from dico.training.population import Population
+from dico.training.ppo import PPO
+from dico.training.staging import Stage
 
 PROFILED_UPDATES = 20
 KERNELS = {

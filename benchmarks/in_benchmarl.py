@@ -12,7 +12,7 @@ from benchmarl.algorithms import IddpgConfig, IppoConfig, MaddpgConfig, MappoCon
 from benchmarl.experiment import Callback, Experiment, ExperimentConfig
 
 from dico.adapters.benchmarl import DicoCallback, DicoConfig, DicoTask
-from dico.train.config import Config, pairs
+from dico.training.config import Config, pairs
 
 ALGORITHMS = {"ippo": IppoConfig, "mappo": MappoConfig, "iddpg": IddpgConfig, "maddpg": MaddpgConfig}
 

@@ -25,8 +25,8 @@ import dico
 from dico.analysis import controlled_group, in_order
 from dico.experiments import preset
 from dico.runs import Run
-from dico.train.config import Config
-from dico.train.session import train
+from dico.training.config import Config
+from dico.training.session import train
 
 COLUMNS = ("reward", "snd", "snd_hat", "scale")
 SIDES = {"population": "#0072b2", "benchmarl": "#d55e00"}

@@ -18,11 +18,11 @@ from vmas.scenarios import sampling
 from dico.constraints import free, stack_constraints
 from dico.random import Random
 from dico.tasks import TASKS, Task, make
-from dico.train.config import Config
-from dico.train.learner import Decision, Team
-from dico.train.ppo import PPO
-from dico.train.rollout import Rollout
-from dico.train.staging import Stage
+from dico.training.config import Config
+from dico.training.learner import Decision, Team
+from dico.training.ppo import PPO
+from dico.training.rollout import Rollout
+from dico.training.staging import Stage
 
 HORIZON = 100
 

@@ -11,8 +11,8 @@ import time
 import torch
 
 from dico.experiments import preset
-from dico.train.config import Config
-from dico.train.population import Population
+from dico.training.config import Config
+from dico.training.population import Population
 
 
 def ours(config: Config) -> tuple[float, float]:

@@ -6,7 +6,7 @@ import pytest
 from conditioning import LEVELS, SIZES, VARIANTS, config_of
 
 from dico.experiments import preset
-from dico.train.config import ALGORITHMS
+from dico.training.config import ALGORITHMS
 
 ASKED = {"frames", "snd", "seeds", "first_seed", "task_options"}
 

@@ -28,7 +28,7 @@ def test_a_run_may_be_called_like_a_task(capsys, tmp_path, monkeypatch):
     assert load("tag").config["task"] == "navigation"
 
 
-def test_train_eval_and_resume(capsys, tmp_path):
+def test_training_eval_and_resume(capsys, tmp_path):
     run = tmp_path / "run"
     status, out, _ = dico(capsys, "train", "navigation", *SMALL, "--run", run)
     assert status == 0

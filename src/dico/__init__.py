@@ -20,18 +20,22 @@ from dico.nets import PerAgent
 from dico.policy import DiCo
 
 if TYPE_CHECKING:
-    from dico import train as train
     from dico.runs import load as load
+    from dico.training.session import resume as resume
+    from dico.training.session import train as train
 
 __version__ = "0.1.0"
 
+_LATER = {"load": "dico.runs", "resume": "dico.training.session", "train": "dico.training.session"}
+"""Functions that need more than torch, imported when first used."""
+
 
 def __getattr__(name: str) -> object:
-    """`dico.train` and `dico.load` need more than torch, so they are imported when first used."""
-    if name not in ("train", "load"):
+    """See :data:`_LATER`; ``dico.analysis`` and ``dico.viz`` likewise."""
+    if name not in (*_LATER, "analysis", "viz"):
         raise AttributeError(f"module 'dico' has no attribute {name!r}")
     try:
-        return import_module("dico.train") if name == "train" else import_module("dico.runs").load
+        return getattr(import_module(_LATER[name]), name) if name in _LATER else import_module(f"dico.{name}")
     except ModuleNotFoundError as missing:
         raise ImportError(f'dico.{name} needs {missing.name}: pip install "dico-marl[train]"') from missing
 

@@ -18,11 +18,11 @@ from dico.bounds import max_snd
 from dico.experiments import preset
 from dico.runs import Run, RunError, load
 from dico.tasks import TASKS
-from dico.train.config import Config
-from dico.train.evaluate import evaluate
-from dico.train.loggers import TensorBoard, WandB
-from dico.train.progress import make_progress, summary
-from dico.train.session import ITERATIONS_BETWEEN_CHECKPOINTS, Interrupted, Observer, resume, train
+from dico.training.config import Config
+from dico.training.evaluate import evaluate
+from dico.training.loggers import TensorBoard, WandB
+from dico.training.progress import make_progress, summary
+from dico.training.session import ITERATIONS_BETWEEN_CHECKPOINTS, Interrupted, Observer, resume, train
 from dico.viz.commands import Map, Report, Video, draw, film, report
 
 

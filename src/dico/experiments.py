@@ -10,7 +10,7 @@ from typing import Any
 
 from dico._checks import check_choice
 from dico.tasks import TASKS
-from dico.train.config import ALGORITHMS, DETERMINISTIC, ON_POLICY, Config
+from dico.training.config import ALGORITHMS, DETERMINISTIC, ON_POLICY, Config
 
 _ON_POLICY = {"envs": 600, "frames_per_batch": 60_000}
 _OFF_POLICY = {"envs": 60, "frames_per_batch": 6_000}
@@ -26,7 +26,7 @@ PAPER: dict[str, dict[str, Any]] = {
         "initial": "desired", "squash_shared": False,
     },
 }  # fmt: skip
-"""The settings of each of the paper's experiments, beyond the defaults of :class:`~dico.train.config.Config`."""
+"""The settings of each of the paper's experiments, beyond the defaults of :class:`~dico.training.config.Config`."""
 
 QUICK: dict[str, Any] = {
     "snd": ("0", "0.3", "1", "2", "free"), "seeds": 2, "frames": 240_000, "hidden": (32, 32), "lr": 2e-3,

@@ -16,8 +16,8 @@ from dico.adapters.benchmarl import DicoCallback, DicoConfig, DicoTask
 from dico.adapters.benchmarl.record import FORMAT
 from dico.benchmarl_runs import FORMAT as READ_FORMAT
 from dico.runs import RunError
-from dico.train.evaluate import evaluate
-from dico.train.session import resume
+from dico.training.evaluate import evaluate
+from dico.training.session import resume
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import pytest
 
 from dico.experiments import preset
 from dico.runs import load
-from dico.train.session import train
+from dico.training.session import train
 from dico.viz.report import write_report
 
 SMALL = {"envs": 4, "frames": 240, "frames_per_batch": 40, "hidden": (8, 8), "epochs": 1, "minibatch": 20,

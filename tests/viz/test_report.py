@@ -18,7 +18,7 @@ from dico.policy import DiCo
 from dico.runs import RunError, load
 from dico.snapshot import snapshot
 from dico.tasks.navigation import NavigationState
-from dico.train.config import Config
+from dico.training.config import Config
 from dico.viz.page.encode import packed, quantised
 from dico.viz.page.inline import json_in_html, page
 from dico.viz.page.networks import BITS, TOLERANCE, Layer, encode_policy

@@ -1,0 +1,1 @@
+"""Training a whole population at once: every desired diversity and seed in one batch."""

@@ -1,0 +1,72 @@
+"""Optional loggers that watch a training."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from dico.training.population import Population
+
+LOGGED = ("reward", "snd", "snd_hat", "scale", "overflow")
+
+
+class TensorBoard:
+    """Every member's metrics into ``RUN/tensorboard``."""
+
+    def __init__(self):
+        try:
+            from torch.utils.tensorboard import SummaryWriter
+        except ImportError:
+            raise ValueError('--tensorboard needs tensorboard: pip install "dico-marl[tensorboard]"') from None
+        self.make = SummaryWriter
+
+    def begin(self, population: Population, folder: Path) -> None:
+        """One writer per member, so that they overlay."""
+        self.writers = [
+            self.make(str(folder / "tensorboard" / f"snd={text},seed={seed}")) for text, seed in population.members
+        ]
+
+    def say(self, message: str) -> None:
+        """Messages are the progress display's."""
+
+    def iteration(self, rows: Sequence[dict[str, Any]], seconds: float) -> None:  # noqa: ARG002
+        """Write the metrics."""
+        for row in rows:
+            for name in LOGGED:
+                self.writers[row["member"]].add_scalar(_key(row, name), row[name], row["frames"])
+
+    def end(self) -> None:
+        """Close the files."""
+        for writer in self.writers:
+            writer.close()
+
+
+class WandB:
+    """The population's metrics into one Weights & Biases run; WANDB_MODE=offline works."""
+
+    def __init__(self):
+        try:
+            import wandb  # pyright: ignore[reportMissingImports]
+        except ImportError:
+            raise ValueError('--wandb needs wandb: pip install "dico-marl[wandb]"') from None
+        self.wandb: Any = wandb
+
+    def begin(self, population: Population, folder: Path) -> None:
+        """Start the run."""
+        self.run = self.wandb.init(project="dico", name=folder.name, dir=str(folder), config=asdict(population.config))
+
+    def say(self, message: str) -> None:
+        """Messages are the progress display's."""
+
+    def iteration(self, rows: Sequence[dict[str, Any]], seconds: float) -> None:
+        """Log the metrics."""
+        values = {f"snd={r['constraint']},seed={r['seed']}/{_key(r, name)}": r[name] for r in rows for name in LOGGED}
+        self.run.log({**values, "seconds": seconds}, step=rows[0]["frames"])
+
+    def end(self) -> None:
+        """Finish the run."""
+        self.run.finish()
+
+
+def _key(row: dict[str, Any], name: str) -> str:
+    return f"{row['group']}/{name}" if "group" in row else name

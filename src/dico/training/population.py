@@ -1,0 +1,118 @@
+"""A population in training: every member's policies, environments and random numbers, one iteration at a time."""
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from torch import Tensor
+
+from dico._checks import check_choice, pairs
+from dico.constraints import parse_constraint, stack_constraints, uncontrolled
+from dico.tasks import from_settings
+from dico.training.config import Config
+from dico.training.ddpg import DDPG
+from dico.training.learner import Learner, Team
+from dico.training.ppo import PPO
+from dico.training.rollout import Rollout
+from dico.training.sac import SAC
+from dico.training.staging import Stage
+
+LEARNERS: dict[str, type[Learner]] = {
+    "ippo": PPO,
+    "mappo": PPO,
+    "iddpg": DDPG,
+    "maddpg": DDPG,
+    "isac": SAC,
+    "masac": SAC,
+}
+
+
+class Population:
+    """All members of a configuration; :meth:`iterate` collects a batch and learns from it.
+
+    >>> config = Config(frames=80, envs=4, frames_per_batch=40, epochs=1, minibatch=40, hidden=(8,), seeds=1)
+    >>> rows = Population(config).iterate()
+    >>> [row["constraint"] for row in rows]
+    ['0', '0.3', '1', 'free']
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        stage: Stage | None = None,
+        members: Sequence[int] | None = None,
+    ):
+        self.config = config
+        self.stage = stage or Stage("eager")
+        self.indices = list(range(len(config.members)) if members is None else members)
+        """Which of the configuration's members these are."""
+        self.members = [config.members[k] for k in self.indices]
+        self.task = from_settings(config.task, config.task_options)
+        self._check_groups()
+        seeds = [seed for _, seed in self.members]
+        self.learners = [self._learner(index, seeds) for index in range(len(self.task.groups))]
+        self.rollout = Rollout(self.task, config.envs, seeds, stream=0, stage=self.stage)
+        self.iteration = 0
+
+    @property
+    def frames(self) -> int:
+        """Environment steps so far, of each member."""
+        return self.iteration * self.config.frames_per_batch
+
+    @property
+    def finished(self) -> bool:
+        """Whether the frames asked for are reached."""
+        return self.iteration >= self.config.iterations
+
+    def iterate(self) -> list[dict[str, Any]]:
+        """Collect, learn, measure: one row for each member and group."""
+        start = time.perf_counter()
+        batches = self.rollout.collect(self.learners, self.config.steps, self.frames)
+        for learner, batch in zip(self.learners, batches, strict=True):
+            if self.frames < self.config.frozen_after(learner.team.name):
+                learner.learn(batch)
+        self.iteration += 1
+        measured = [learner.measure(batch) for learner, batch in zip(self.learners, batches, strict=True)]
+        seconds = time.perf_counter() - start
+        return [
+            row
+            for learner, values in zip(self.learners, measured, strict=True)
+            for row in self._rows(learner, values, seconds)
+        ]
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Everything that carries over to the next iteration, but for the replayed frames; by name."""
+        named = {f"rollout.{name}": value for name, value in self.rollout.tensors().items()}
+        for learner in self.learners:
+            named |= {f"{learner.team.name}.{name}": value for name, value in learner.tensors().items()}
+        return named
+
+    def _learner(self, index: int, seeds: Sequence[int]) -> Learner:
+        group = self.task.groups[index]
+        teams = [each.name for each in self.task.groups if len(each.agents) > 1]
+        controlled = self.config.controlled or teams[:1] or [self.task.groups[0].name]
+        n_agents = len(group.agents)
+        goals = [
+            parse_constraint(text) if group.name in controlled else uncontrolled(n_agents) for text, _ in self.members
+        ]
+        team = Team(group.name, n_agents, group.obs_dim, self.task.action_low, self.task.action_high)
+        make = LEARNERS[self.config.algorithm]
+        return make(self.config, team, stack_constraints(goals), seeds, index + 1, self.stage)
+
+    def _rows(self, learner: Learner, values: dict[str, Tensor], seconds: float) -> list[dict[str, Any]]:
+        columns = {name: value.tolist() for name, value in values.items()}
+        several = {"group": learner.team.name} if len(self.learners) > 1 else {}
+        return [
+            {"member": member, "constraint": text, "seed": seed, **several, "iteration": self.iteration,
+             "frames": self.frames, **{name: column[k] for name, column in columns.items()}, "seconds": seconds}
+            for k, (member, (text, seed)) in enumerate(zip(self.indices, self.members, strict=True))
+        ]  # fmt: skip
+
+    def _check_groups(self) -> None:
+        groups = [group.name for group in self.task.groups]
+        for argument, names in (
+            ("freeze", pairs("freeze", self.config.freeze)),
+            ("controlled", self.config.controlled),
+        ):
+            for name in names:
+                check_choice(f"group in {argument}", name, groups)

@@ -1,0 +1,152 @@
+"""What a user sees of a training: a live table and bar on a terminal, plain lines elsewhere."""
+
+import time
+from abc import ABC, abstractmethod
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from dico.metrics import METRICS
+from dico.training.population import Population
+
+SECONDS_BETWEEN_LINES = 5.0
+
+
+def summary(rows: Sequence[dict[str, Any]], title: str | None = None) -> Table:
+    """Desired and measured diversity and reward of each level, the mean over its seeds."""
+    groups = list(dict.fromkeys(row.get("group", "") for row in rows))
+    metrics = [name for name in METRICS if name in rows[0]]  # SND, and the controlled metric where that is another
+    table = Table(title=title, title_justify="left")
+    table.add_column(f"desired {_title_of(metrics[-1])}")
+    table.add_column("seeds", justify="right")
+    for group in groups:
+        for name in (*(f"measured {_title_of(metric)}" for metric in metrics), "reward per step"):
+            table.add_column(f"{group} {name}".strip(), justify="right")
+    for level, members in _by_level(rows).items():
+        cells = [level, str(len({row["member"] for row in members}))]
+        for group in groups:
+            own = [row for row in members if row.get("group", "") == group]
+            cells += [_mean(own, name) for name in (*metrics, "reward")]
+        table.add_row(*cells)
+    return table
+
+
+class Display(ABC):
+    """What a live and a plain one have in common."""
+
+    def __init__(self, console: Console):
+        self.console = console
+
+    def begin(self, population: Population, folder: Path) -> None:
+        """Say what is trained."""
+        self.population = population
+        self.compiling = population.stage.compiles
+        self.say(_title(population, folder))
+
+    def say(self, message: str) -> None:
+        """A line."""
+        self.console.print(message, markup=False, highlight=False, soft_wrap=not self.console.is_terminal)
+
+    def iteration(self, rows: Sequence[dict[str, Any]], seconds: float) -> None:
+        """Show it."""
+        self.show(rows, seconds)
+        self.compiling = False
+
+    @abstractmethod
+    def show(self, rows: Sequence[dict[str, Any]], seconds: float) -> None:
+        """What an iteration came to, and how long it took."""
+
+    def pace(self, seconds: float) -> str:
+        """How fast an iteration was; a first one that was compiled says nothing of those to come."""
+        if self.compiling:
+            return f"compiled in {seconds:.0f} s"
+        each = self.population.config.frames_per_batch / seconds
+        return f"{each:,.0f} frames/s per member, {each * len(self.population.members):,.0f} in all"
+
+
+class LiveProgress(Display):
+    """A table of levels above a bar with frames/s and the time left."""
+
+    def begin(self, population: Population, folder: Path) -> None:
+        """Show the bar."""
+        super().begin(population, folder)
+        self.bar = Progress(
+            TextColumn("{task.completed:,.0f} of {task.total:,.0f} frames"), BarColumn(bar_width=None),
+            TaskProgressColumn(), TimeRemainingColumn(compact=True), TextColumn("left"), console=self.console,
+            expand=True,
+        )  # fmt: skip
+        self.task = self.bar.add_task("", total=_total(population), completed=population.frames)
+        self.live = Live(self.bar, console=self.console, refresh_per_second=4)
+        self.live.start()
+
+    def show(self, rows: Sequence[dict[str, Any]], seconds: float) -> None:
+        """Renew table and bar."""
+        advance = self.bar.reset if self.compiling else self.bar.update  # the time left is told from then on
+        advance(self.task, completed=self.population.frames)
+        self.live.update(Group(summary(rows, self.pace(seconds)), self.bar))
+
+    def end(self) -> None:
+        """Leave the last picture standing."""
+        self.live.stop()
+
+
+class PlainProgress(Display):
+    """A line every few seconds, for logs."""
+
+    last = 0.0
+
+    def show(self, rows: Sequence[dict[str, Any]], seconds: float) -> None:
+        """A line if it is time, and after the last iteration."""
+        if time.monotonic() - self.last < SECONDS_BETWEEN_LINES and not self.population.finished:
+            return
+        self.last = time.monotonic()
+        levels = ", ".join(
+            f"{level}: reward {_mean(members, 'reward')} snd {_mean(members, 'snd')}"
+            for level, members in _by_level(rows).items()
+        )
+        remaining = self.population.config.iterations - self.population.iteration
+        left = "" if self.compiling else f", {seconds * remaining:.0f} s left"
+        done = f"{self.population.frames:,} of {_total(self.population):,} frames"
+        self.say(f"{done}, {self.pace(seconds)}{left} | {levels}")
+
+    def end(self) -> None:
+        """Nothing to tidy up."""
+
+
+def make_progress(console: Console) -> LiveProgress | PlainProgress:
+    """What suits where the output goes."""
+    return LiveProgress(console) if console.is_terminal else PlainProgress(console)
+
+
+def _title_of(metric: str) -> str:
+    return metric.upper() if len(metric) <= 3 else metric
+
+
+def _by_level(rows: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    levels: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for row in rows:
+        levels[row["constraint"]].append(row)
+    return levels
+
+
+def _mean(rows: Sequence[dict[str, Any]], name: str) -> str:
+    values = [row[name] for row in rows if row[name] is not None and not row.get("diverged")]
+    return f"{mean(values):.4f}" if values else "diverged"
+
+
+def _total(population: Population) -> int:
+    return population.config.iterations * population.config.frames_per_batch
+
+
+def _title(population: Population, folder: Path) -> str:
+    config = population.config
+    count, stage = len(population.members), population.stage
+    members = "1 member" if count == 1 else f"{count} members"
+    return f"{config.task}, {config.algorithm}: {members} on {stage.device} ({stage.name}), into {folder}"
