@@ -34,7 +34,7 @@ def learner(algorithm, members=2, team=TEAM, goals=("0.3", "free"), make=None, *
 def batch_of(learner, steps=5, envs=8, seed=0) -> Batch:
     """Anything that such a group might have experienced."""
     torch.manual_seed(seed)
-    size = (learner.members, steps, envs, learner.team.n_agents)
+    size = (learner.n_members, steps, envs, learner.team.n_agents)
     obs, next_obs = torch.randn(2, *size, learner.team.obs_dim)
     low, high = learner.low, learner.high
     raw = low + (high - low) * torch.rand(*size, len(low))

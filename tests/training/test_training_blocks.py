@@ -153,7 +153,7 @@ def test_the_plan_counts_what_is_there():
     frames = [getattr(one.rollout.batches[0], field.name) for field in fields(one.rollout.batches[0])]
     gradients = [p for module in learner.modules().values() for p in module.parameters()]
     assert plan.networks == sum(value.nbytes for value in one.tensors().values())
-    assert plan.replay == sum(value.nbytes for value in learner.kept.values())
+    assert plan.replay == sum(value.nbytes for value in learner.replay_buffer.values())
     assert plan.batch == sum(x.nbytes for x in [*frames, *tensors_of(one.rollout.starts).values(), *gradients])
 
 

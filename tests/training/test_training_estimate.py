@@ -72,7 +72,7 @@ def test_the_estimate_on_the_newest_batch_sees_none_but_its_frames(algorithm):
         batch = batch_of(ours)
         batch.obs.fill_(mark)
         batch.obs[..., 0] = torch.arange(40.0).reshape(5, 8, 1)
-        ours.keep(batch)
+        ours.store(batch)
     *minibatch, recent = ours.sample()
     assert recent.shape == minibatch[0].shape
     assert (recent[..., 1:] == 3.0).all()
@@ -89,12 +89,12 @@ def test_snd_train_is_measured_on_what_the_estimate_is_made_of(algorithm):
         ours = learner(algorithm, estimate_on=estimate_on, replay=100, frames_per_batch=40)
         batches = [batch_of(ours, seed=seed) for seed in range(3)]
         for batch in batches:
-            ours.keep(batch)
+            ours.store(batch)
         measured = ours.measure(batches[-1])
         if estimate_on == "newest":
             torch.testing.assert_close(measured["snd_train"], measured["snd"])
         else:
-            spaced = ours.kept["obs"][:, torch.arange(40) * 100 // 40]
+            spaced = ours.replay_buffer["obs"][:, torch.arange(40) * 100 // 40]
             torch.testing.assert_close(measured["snd_train"], snd(ours.policy.everyone(spaced)))
             assert (measured["snd_train"] != measured["snd"]).all()
 

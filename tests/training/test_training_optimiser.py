@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from dico.nets import SharedMLP
-from dico.training.optimiser import PopulationAdam, clip_factors, flat, follow_
+from dico.training.optimiser import PopulationAdam, clip_factors, flat, polyak_update_
 
 MEMBERS = 3
 SHAPES = ((4, 5), (1, 5), (2, 3, 2))
@@ -99,7 +99,7 @@ def test_targets_follow_by_a_share_of_the_way():
     for p in source.parameters():
         p.data.add_(torch.randn_like(p))
     before = [p.detach().clone() for p in target.parameters()]
-    follow_(target, source, 0.3)
+    polyak_update_(target, source, 0.3)
     for b, t, s in zip(before, target.parameters(), source.parameters(), strict=True):
         torch.testing.assert_close(t.data, torch.lerp(b, s.data, 0.3))
         assert not torch.equal(t, b)

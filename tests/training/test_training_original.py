@@ -235,7 +235,7 @@ def our_learner(algorithm):
     )  # fmt: skip
     for p in ours.policy.parameters():
         p.data.mul_(1.5)  # some means lie outside the box
-    for p in getattr(ours, "delayed", nn.Module()).parameters():
+    for p in getattr(ours, "target_critic", nn.Module()).parameters():
         p.add_(0.3 * torch.randn_like(p))  # apart from the critic: it has some way to go
     return ours
 
@@ -251,7 +251,7 @@ def counterparts(reference, ours):
         networks.append((f"deviation {i}", deviation, ours.policy.deviations.mlp, (k, i)))
     if isinstance(reference, OriginalMADDPG):
         networks.append(("critic", *reference.critics, ours.critic.net.mlp, (k,)))
-        networks.append(("delayed critic", reference.delayed, ours.delayed.net.mlp, (k,)))
+        networks.append(("delayed critic", reference.delayed, ours.target_critic.net.mlp, (k,)))
     else:
         for i, critic in enumerate(reference.critics):
             networks.append((f"critic {i}", critic, ours.critic.net.mlp, (k, i)))
@@ -264,7 +264,7 @@ def counterparts(reference, ours):
 
 def minibatch(algorithm, ours, size):
     """Anything that members might have experienced; rewards, or advantages and values, are as large as ``size``."""
-    shape = (ours.members, ROWS, N)
+    shape = (ours.n_members, ROWS, N)
     obs, next_obs = 2 * torch.randn(2, *shape, OBS)
     if algorithm == "ippo":
         with torch.no_grad():  # the policy that acted was another: some ratios are clipped, on either side

@@ -11,7 +11,7 @@ def numbered(ours, first):
     """A batch whose rewards say which member's frame it is, from ``first`` on."""
     batch = batch_of(ours)
     number = first + torch.arange(ROWS).reshape(5, 8)
-    reward = (1000.0 * torch.arange(ours.members)[:, None, None] + number)[..., None]
+    reward = (1000.0 * torch.arange(ours.n_members)[:, None, None] + number)[..., None]
     batch.reward.copy_(reward.expand_as(batch.reward))
     batch.obs.copy_(reward[..., None].expand_as(batch.obs))
     batch.next_obs.copy_(reward[..., None].expand_as(batch.obs) + 0.5)
@@ -22,9 +22,9 @@ def numbered(ours, first):
 def test_the_oldest_frames_give_way(algorithm):
     ours = learner(algorithm, replay=100)
     for k in range(4):  # 160 frames into 100 places
-        ours.keep(numbered(ours, k * ROWS))
+        ours.store(numbered(ours, k * ROWS))
     for m in range(2):
-        kept = ours.kept["reward"][m, :, 0].sort().values
+        kept = ours.replay_buffer["reward"][m, :, 0].sort().values
         torch.testing.assert_close(kept, 1000.0 * m + torch.arange(60.0, 160.0))
     assert ours.count == 160
 
@@ -33,7 +33,7 @@ def test_a_frame_stays_together():
     ours = learner("iddpg", replay=100, batch=50)
     batches = [numbered(ours, k * ROWS) for k in range(3)]
     for batch in batches:
-        ours.keep(batch)
+        ours.store(batch)
     obs, next_obs, action, reward, done = ours.sample()
     torch.testing.assert_close(obs[..., 0], reward)
     torch.testing.assert_close(next_obs[..., 0], reward + 0.5)
@@ -49,7 +49,7 @@ def test_a_frame_stays_together():
 def test_draws_are_uniform_among_the_filled_frames(batches, filled):
     ours = learner("iddpg", replay=100)
     for k in range(batches):
-        ours.keep(numbered(ours, k * ROWS))
+        ours.store(numbered(ours, k * ROWS))
     index = ours.draw(filled * 500)
     assert index.shape == (2, filled * 500)
     for member in index:
@@ -62,7 +62,7 @@ def test_draws_are_uniform_among_the_filled_frames(batches, filled):
 
 def test_members_draw_their_own_frames():
     ours = learner("isac", replay=100, batch=64)
-    ours.keep(numbered(ours, 0))
+    ours.store(numbered(ours, 0))
     _, _, _, reward, _ = ours.sample()
     assert (reward[0] < 1000).all()
     assert (reward[1] >= 1000).all()

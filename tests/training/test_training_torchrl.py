@@ -34,7 +34,7 @@ def judged(algorithm, members, **options):
     ours.policy.commit_(torch.rand(members, dtype=torch.float64) + 0.2)
     for p in ours.policy.parameters():
         p.data.mul_(1.5)  # some means lie outside the box
-    for p in getattr(ours, "delayed", torch.nn.Module()).parameters():
+    for p in getattr(ours, "target_critic", torch.nn.Module()).parameters():
         p.add_(0.1 * torch.randn_like(p))
     obs, next_obs = 2 * torch.randn(2, members, ROWS, N, OBS, dtype=torch.float64)
     action = LOW + (HIGH - LOW) * torch.rand(members, ROWS, N, ACT, dtype=torch.float64)
@@ -191,7 +191,7 @@ def test_ddpg(algorithm, members, estimate_on):
         loss.make_value_estimator(ValueEstimators.TD0, gamma=GAMMA)
         SoftUpdate(loss, tau=0.005)
         load_critic(loss.value_network_params, ours.critic, k)
-        load_critic(loss.target_value_network_params, ours.delayed, k)
+        load_critic(loss.target_value_network_params, ours.target_critic, k)
         data = minibatch(k, obs, next_obs, action, reward, done)
         policies = [m for m in loss.actor_critic.modules() if isinstance(m, DiCoModule)]
         assert policies
@@ -248,7 +248,7 @@ def test_sac(algorithm, members):
         SoftUpdate(loss, tau=0.005)
         loss.log_alpha.data = ours.log_alpha.data[k].clone()
         load_critic(loss.qvalue_network_params, ours.critic, k)
-        load_critic(loss.target_qvalue_network_params, ours.delayed, k)
+        load_critic(loss.target_qvalue_network_params, ours.target_critic, k)
         GivenNoise.noise = [next_noise[k], noise[k]]  # in the order of TorchRL's draws
         judgement = loss(minibatch(k, obs, next_obs, action, reward, done))
         assert not GivenNoise.noise

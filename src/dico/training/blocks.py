@@ -65,8 +65,8 @@ class Blocks(Population):
                 seat[size:].copy_(own[name][here.stop - 1 : here.stop].expand_as(seat[size:]))
         for mine, learner in _replaying(self, self.resident):
             filled = min(int(mine.count), self.config.replay)
-            for name, seat in learner.kept.items():
-                seat[:size, :filled].copy_(mine.kept[name][here, :filled])
+            for name, seat in learner.replay_buffer.items():
+                seat[:size, :filled].copy_(mine.replay_buffer[name][here, :filled])
         resident = self.resident
         resident.iteration = self.iteration
         resident.indices = [min(here.start + place, here.stop - 1) for place in range(self.block)]
@@ -81,8 +81,10 @@ class Blocks(Population):
                 own[name][here].copy_(seat[:size])
         for mine, learner in _replaying(self, self.resident):
             new = (int(mine.count) + torch.arange(self.config.frames_per_batch)) % self.config.replay
-            for name, seat in learner.kept.items():
-                mine.kept[name][here, new] = seat[:size, new.to(seat.device)].to(mine.kept[name].device)
+            for name, seat in learner.replay_buffer.items():
+                mine.replay_buffer[name][here, new] = seat[:size, new.to(seat.device)].to(
+                    mine.replay_buffer[name].device
+                )
 
     def _in_order(self, rows: list[dict[str, Any]], seconds: float) -> list[dict[str, Any]]:
         """As an undivided population gives them; a filled-up block repeats a member, of which the first counts."""

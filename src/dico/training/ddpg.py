@@ -6,11 +6,11 @@ from torch import Tensor
 
 from dico.training.learner import Decision, average, without_gradient
 from dico.training.offpolicy import OffPolicyLearner
-from dico.training.optimiser import follow_
+from dico.training.optimiser import polyak_update_
 
 
 class DDPG(OffPolicyLearner):
-    """Deterministic policies, clamped to the action box, with Gaussian exploration noise and a delayed critic."""
+    """Deterministic policies, clamped to the action box, with Gaussian exploration noise and a target critic."""
 
     def __init__(self, *args, **options):
         super().__init__(*args, **options)
@@ -36,9 +36,9 @@ class DDPG(OffPolicyLearner):
         done: Tensor,
         recent: Tensor | None = None,
     ) -> None:
-        """One step of critic and actor, then of the delayed critic."""
+        """One step of critic and actor, then of the target critic."""
         self.improve((self.actor_adam, self.critic_adam), obs, next_obs, action, reward, done, recent=recent)
-        follow_(self.delayed, self.critic, self.config.polyak)
+        polyak_update_(self.target_critic, self.critic, self.config.polyak)
 
     def loss(
         self,
@@ -74,9 +74,9 @@ class DDPG(OffPolicyLearner):
     def critic_loss(
         self, obs: Tensor, next_obs: Tensor, action: Tensor, reward: Tensor, done: Tensor, next_params: Tensor
     ) -> Float[Tensor, " members"]:
-        r""":math:`E(Q(s,a)-r-\gamma(1-d)Q'(s',\pi(s')))^2` of each member, Q' the delayed critic."""
+        r""":math:`E(Q(s,a)-r-\gamma(1-d)Q'(s',\pi(s')))^2` of each member, Q' the target critic."""
         with torch.no_grad():
             next_action = self.executed(next_params)
-            next_value = self.delayed(torch.cat((next_obs, next_action), -1))
+            next_value = self.target_critic(torch.cat((next_obs, next_action), -1))
         error = self.critic(torch.cat((obs, action), -1)) - self.target(reward, done, next_value)
         return average(error.square())

@@ -78,13 +78,13 @@ class Learner(ABC):
     ):
         self.config, self.team, self.stage = config, team, stage
         device = stage.device
-        self.members = len(seeds)
+        self.n_members = len(seeds)
         self.rng = Random(seeds, stream, device)
         self.policy = DiCo.mlp(
             team.n_agents, team.obs_dim, len(team.low), constraint,
             kind=config.policy_kind, hidden=config.hidden, tau=config.tau, low=team.low, high=team.high,
             squash_shared=config.squash_shared, gradient=config.gradient, initial=config.initial,
-            metric=config.metric, members=(self.members,),
+            metric=config.metric, members=(self.n_members,),
         ).to(device)  # fmt: skip
         initialise_(self.policy, self.rng)
         self.low = torch.tensor(team.low, device=device)
@@ -107,7 +107,7 @@ class Learner(ABC):
     def empty_batch(self, steps: int, envs: int) -> Batch:
         """Room for what the group will experience."""
         n, o, a = self.team.n_agents, self.team.obs_dim, len(self.team.low)
-        size, device = (self.members, steps, envs), self.low.device
+        size, device = (self.n_members, steps, envs), self.low.device
         shapes = ((n, o), (n, o), (n, a), (n,), (n,), ())
         values = [torch.zeros(*size, *shape, device=device) for shape in shapes]
         return Batch(*values[:-1], done=values[-1].bool())  # pyright: ignore[reportCallIssue]

@@ -35,7 +35,7 @@ class Plan:
     """
 
     networks: int
-    """Parameters, delayed copies, optimisers, environments."""
+    """Parameters, target networks, optimisers, environments."""
     batch: int
     """The newest frames, the starts drawn ahead, and gradients."""
     replay: int
@@ -62,7 +62,7 @@ class Plan:
             value
             for learner in one.learners
             if isinstance(learner, OffPolicyLearner)
-            for value in learner.kept.values()
+            for value in learner.replay_buffer.values()
         )
         return cls(_bytes(one.tensors().values()), frames + starts + gradients, _bytes(kept),
                    sum(_working(learner) for learner in one.learners))  # fmt: skip

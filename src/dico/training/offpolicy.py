@@ -13,7 +13,7 @@ from dico.training.optimiser import PopulationAdam
 
 
 class OffPolicyLearner(Learner):
-    """A learner that draws from all it has kept, with a critic of actions that a delayed copy follows."""
+    """A learner that draws from all it has kept, with a critic of actions that a target network follows."""
 
     CRITICS: ClassVar[tuple[int, ...]] = ()
     """Leading dimensions of the critic's parameters, after the members."""
@@ -22,27 +22,29 @@ class OffPolicyLearner(Learner):
         super().__init__(*args, **options)
         n, o, a = self.team.n_agents, self.team.obs_dim, len(self.team.low)
         shapes = {"obs": (n, o), "next_obs": (n, o), "raw": (n, a), "reward": (n,), "done": ()}
-        size = (self.members, self.config.replay)
-        self.kept = {name: torch.zeros(*size, *shape, device=self.low.device) for name, shape in shapes.items()}
+        size = (self.n_members, self.config.replay)
+        self.replay_buffer = {
+            name: torch.zeros(*size, *shape, device=self.low.device) for name, shape in shapes.items()
+        }
         self.count = torch.zeros((), dtype=torch.int64, device=self.low.device)
-        self.critic = self._critic(o + a, (self.members, *self.CRITICS))
+        self.critic = self._critic(o + a, (self.n_members, *self.CRITICS))
         self.critic_adam = self._adam(self.critic, self.config.lr, self.config.adam_eps)
-        self.delayed = copy.deepcopy(self.critic).requires_grad_(requires_grad=False)
+        self.target_critic = copy.deepcopy(self.critic).requires_grad_(requires_grad=False)
         self._sample_and_update = self.stage.procedure(
             lambda: self.update(*self.sample()), lambda: self.tensors().values()
         )
 
     def learn(self, batch: Batch) -> None:
         """Keep the batch, then update on random frames."""
-        self.keep(batch)
+        self.store(batch)
         for _ in range(self.config.updates):
             self._sample_and_update()
 
-    def keep(self, batch: Batch) -> None:
+    def store(self, batch: Batch) -> None:
         """Write the batch over the oldest frames."""
         rows = batch.done.flatten(1, 2).shape[1]
         at = (self.count + torch.arange(rows, device=self.count.device)) % self.config.replay
-        for name, kept in self.kept.items():
+        for name, kept in self.replay_buffer.items():
             kept[:, at] = getattr(batch, name).flatten(1, 2).to(kept.dtype)
         self.count += rows
 
@@ -52,7 +54,7 @@ class OffPolicyLearner(Learner):
         And, where the estimate is made on the newest batch, observations of that.
         """
         index = self.draw(self.config.batch)
-        drawn = [take(kept, index) for kept in self.kept.values()]
+        drawn = [take(kept, index) for kept in self.replay_buffer.values()]
         if self.config.estimate_on == "newest":
             batch = torch.full_like(self.count, self.config.frames_per_batch)
             drawn.append(self._newest(self.rng.integers(batch, self.config.batch)))
@@ -69,12 +71,12 @@ class OffPolicyLearner(Learner):
             return newest
         rows = newest.shape[1]
         filled = self.count.clamp(max=self.config.replay)
-        spread = self.kept["obs"][:, torch.arange(rows, device=filled.device) * filled // rows]
+        spread = self.replay_buffer["obs"][:, torch.arange(rows, device=filled.device) * filled // rows]
         return torch.where(filled > 0, spread, newest)  # a group that never learns keeps nothing
 
     def _newest(self, index: Int[Tensor, "members rows"]) -> Float[Tensor, "members rows n o"]:
         """Observations of the newest batch, by how many frames they are from its end."""
-        return take(self.kept["obs"], (self.count - 1 - index) % self.config.replay)
+        return take(self.replay_buffer["obs"], (self.count - 1 - index) % self.config.replay)
 
     @abstractmethod
     def update(
@@ -96,7 +98,7 @@ class OffPolicyLearner(Learner):
 
     def modules(self) -> dict[str, nn.Module]:
         """All networks by name."""
-        return {"policy": self.policy, "critic": self.critic, "delayed": self.delayed}
+        return {"policy": self.policy, "critic": self.critic, "target_critic": self.target_critic}
 
     def optimisers(self) -> dict[str, PopulationAdam]:
         """All optimisers by name."""

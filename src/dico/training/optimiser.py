@@ -82,6 +82,6 @@ class PopulationAdam:
 
 
 @torch.no_grad()
-def follow_(target: nn.Module, source: nn.Module, share: float) -> None:
+def polyak_update_(target: nn.Module, source: nn.Module, share: float) -> None:
     """Move a target network's parameters towards its source's by ``share`` of the way."""
     torch._foreach_lerp_(list(target.parameters()), list(source.parameters()), share)

@@ -40,7 +40,7 @@ class PPO(Learner):
 
     def __init__(self, *args, **options):
         super().__init__(*args, **options)
-        self.critic = self._critic(self.team.obs_dim, (self.members,))
+        self.critic = self._critic(self.team.obs_dim, (self.n_members,))
         self.critic_adam = self._adam(self.critic, self.config.lr, self.config.adam_eps)
         self.batch: Batch | None = None
 
@@ -68,7 +68,7 @@ class PPO(Learner):
         self.advantage, self.value_target = torch.zeros_like(batch.reward), torch.zeros_like(batch.reward)
         self.rows, device = batch.done[0].numel(), batch.done.device
         self.padding = padding(self.config, self.rows)
-        self.order = torch.zeros(self.members, self.rows + self.padding, dtype=torch.int64, device=device)
+        self.order = torch.zeros(self.n_members, self.rows + self.padding, dtype=torch.int64, device=device)
         self.cursor = torch.zeros((), dtype=torch.int64, device=device)
         self._estimate = self.stage.procedure(self._advantages, list)
         size = min(self.config.minibatch, self.rows)

@@ -27,14 +27,14 @@ class ReplayStore:
 
     def bytes(self) -> int:
         """How large the files become."""
-        kept = (value for learner in self.learners for value in learner.kept.values())
+        kept = (value for learner in self.learners for value in learner.replay_buffer.values())
         return sum(_frame_bytes(value) * self.size for value in kept)
 
     def append(self) -> None:
         """Write the frames that are new since the last time."""
         self.folder.mkdir(exist_ok=True)
         for learner in self.learners:
-            for name, value in learner.kept.items():
+            for name, value in learner.replay_buffer.items():
                 path = self._path(learner, name, must_exist=self.written > 0)
                 with path.open("r+b" if path.is_file() else "w+b") as file:
                     for frame, position, length in self._stretches(self.written, int(learner.count), value.shape[1]):
@@ -46,7 +46,7 @@ class ReplayStore:
     def restore(self) -> None:
         """Read back the frames that each learner, whose count is restored already, had kept."""
         for learner in self.learners:
-            for name, value in learner.kept.items():
+            for name, value in learner.replay_buffer.items():
                 path, count, capacity = self._path(learner, name, must_exist=True), int(learner.count), value.shape[1]
                 shape = (value.shape[0], *value.shape[2:])
                 for frame, position, length in self._stretches(max(0, count - capacity), count, capacity):

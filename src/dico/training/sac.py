@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from dico.squashed import squash, squashed_log_prob
 from dico.training.learner import Decision, average, without_gradient
 from dico.training.offpolicy import OffPolicyLearner
-from dico.training.optimiser import PopulationAdam, follow_
+from dico.training.optimiser import PopulationAdam, polyak_update_
 
 
 class SAC(OffPolicyLearner):
@@ -21,7 +21,7 @@ class SAC(OffPolicyLearner):
 
     def __init__(self, *args, **options):
         super().__init__(*args, **options)
-        start = torch.full((self.members,), math.log(self.config.alpha), device=self.low.device)
+        start = torch.full((self.n_members,), math.log(self.config.alpha), device=self.low.device)
         self.log_alpha = nn.Parameter(start)
         self.alpha_adam = PopulationAdam([self.log_alpha], self.config.lr, self.config.adam_eps)
         self.target_entropy = -float(
@@ -49,11 +49,11 @@ class SAC(OffPolicyLearner):
         done: Tensor,
         recent: Tensor | None = None,
     ) -> None:
-        """One step of actor, critics and entropy weight, then of the delayed critics."""
+        """One step of actor, critics and entropy weight, then of the target critics."""
         noise, next_noise = (self.rng.normal(*action.shape[1:]) for _ in range(2))
         optimisers = (self.actor_adam, self.critic_adam, self.alpha_adam)
         self.improve(optimisers, obs, next_obs, action, reward, done, noise, next_noise, recent=recent)
-        follow_(self.delayed, self.critic, self.config.polyak)
+        polyak_update_(self.target_critic, self.critic, self.config.polyak)
 
     def loss(
         self,
@@ -95,7 +95,7 @@ class SAC(OffPolicyLearner):
         r""":math:`\sum_j E(Q_j(s,a)-r-\gamma(1-d)(\min_j Q'_j(s',a')-\alpha\log\pi(a'|s')))^2` of each member."""
         with torch.no_grad():
             alpha = self.log_alpha.exp()[:, None, None]
-            next_value = self._values(self.delayed, next_obs, next_action).amin(1) - alpha * next_log_prob
+            next_value = self._values(self.target_critic, next_obs, next_action).amin(1) - alpha * next_log_prob
             target = self.target(reward, done, next_value)
         error = self._values(self.critic, obs, action) - target[:, None]
         return average(error.square().sum(1))
