@@ -32,7 +32,7 @@ LABELS = {"population": "population trainer", "BenchMARL": "BenchMARL, model=dic
 def in_benchmarl(config: Config, folder: Path) -> Run:
     """Train every member of a configuration in BenchMARL, one after the other."""
     folder.mkdir(parents=True)
-    for constraint, seed in config.members:
+    for constraint, seed in ((member.constraint, member.seed) for member in config.members):
         experiment(config, constraint, seed, folder).run()
     return dico.load(folder)
 

@@ -88,7 +88,7 @@ def trained(config: Config, device: str, stage: str, path: Path) -> list[list[di
 def summary(config: Config, history: list[list[dict[str, Any]]], device: str) -> dict[str, Any]:
     """Each member's rewards, how it ended, and how near to the desired diversity it was over the last half."""
     members = []
-    for k, (level, seed) in enumerate(config.members):
+    for k, (level, seed) in enumerate((member.constraint, member.seed) for member in config.members):
         snd, scale, reward = (np.array([rows[k][name] for rows in history]) for name in ("snd", "scale", "reward"))
         half = snd[len(snd) // 2 :]
         means = np.convolve(half, np.ones(20) / 20, "valid") if len(half) >= 20 else half.mean(keepdims=True)

@@ -33,7 +33,7 @@ from gpu_cases import Case, clocked, compile_seconds, device_rates, measured
 from dico.experiments import PAPER, preset
 from dico.random import Random
 from dico.tasks import TASKS, make
-from dico.training.blocks import Blocks, make_population
+from dico.training.blocks import make_population
 from dico.training.machine import machine
 from dico.training.population import Population
 from dico.training.staging import Stage
@@ -157,7 +157,7 @@ def blocks(allowed_gb: float = 6.0) -> list[dict[str, Any]]:
         torch.cuda.set_per_process_memory_fraction(min(1.0, allowed / total))
         population = make_population(config, Stage("graphs", "cuda"))
         population.iterate()
-        size = population.block if isinstance(population, Blocks) else len(population.members)
+        size = population.at_once
         row = {"allowed GB": allowed / 1e9, "members at once": size, "s (5 passes)": clocked(population.iterate)[0]}
         rows.append(row | {"reserved GB": torch.cuda.max_memory_reserved() / 1e9})
         del population

@@ -14,11 +14,11 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from dico.experiments import preset
 from dico.training.config import Config
-from dico.training.learner import Learner
+from dico.training.learner import Comparison, Learner
 from dico.training.memory import Plan
-from dico.training.offpolicy import OffPolicyLearner
+from dico.training.offpolicy import OffPolicyLearner, ReplayMinibatch
 from dico.training.population import Population
-from dico.training.ppo import PPO
+from dico.training.ppo import PPO, PPOMinibatch
 from dico.training.staging import Stage
 
 PROFILED_UPDATES = 20
@@ -97,7 +97,7 @@ def clocked(action: Callable[[], Any]) -> tuple[float, Any]:
 def limits(config: Config, members: int, seconds: float) -> dict[str, float]:
     """Operations and bytes of an update's matrix products, and how long they take at the device's measured rates."""
     work = Work()
-    learner = Population(config, Stage("eager", "meta"), members=[0]).learners[0]
+    learner = Population(config, Stage("eager", "meta"), indices=[0]).learners[0]
     with work:
         _update_once(learner)
     rate, copying = device_rates()
@@ -112,13 +112,13 @@ def limits(config: Config, members: int, seconds: float) -> dict[str, float]:
 
 def _update_once(learner: Learner) -> None:
     n, o, a = learner.team.n_agents, learner.team.obs_dim, len(learner.team.low)
-    rows = learner.config.batch if isinstance(learner, OffPolicyLearner) else learner.config.minibatch
-    obs, raw = torch.empty(1, rows, n, o, device="meta"), torch.empty(1, rows, n, a, device="meta")
-    each = torch.empty(1, rows, n, device="meta")
+    rows = learner.settings.batch if isinstance(learner, OffPolicyLearner) else learner.settings.minibatch
+    obs, action = torch.empty(1, rows, n, o, device="meta"), torch.empty(1, rows, n, a, device="meta")
+    each, how = torch.empty(1, rows, n, device="meta"), Comparison()
     if isinstance(learner, OffPolicyLearner):
-        learner.update(obs, obs, raw, each, each[..., 0])
+        learner.update(ReplayMinibatch(obs, obs, action, each, each[..., 0], how))
     else:
-        learner.update(obs, raw, each, each, each)  # pyright: ignore
+        learner.update(PPOMinibatch(obs, action, each, each, each, how))  # pyright: ignore
 
 
 class Work(TorchDispatchMode):

@@ -11,8 +11,9 @@ import torch
 from benchmarl.algorithms import IddpgConfig, IppoConfig, MaddpgConfig, MappoConfig
 from benchmarl.experiment import Callback, Experiment, ExperimentConfig
 
+from dico._checks import pairs
 from dico.adapters.benchmarl import DicoCallback, DicoConfig, DicoTask
-from dico.training.config import Config, pairs
+from dico.training.config import Config
 
 ALGORITHMS = {"ippo": IppoConfig, "mappo": MappoConfig, "iddpg": IddpgConfig, "maddpg": MaddpgConfig}
 
@@ -67,13 +68,13 @@ def iteration_seconds(config: Config, device: str = "cpu", iterations: int = 1) 
     """Seconds to collect and to learn from each batch of the first member."""
     clock, shorter = Clock(device), replace(config, frames=iterations * config.frames_per_batch)
     with tempfile.TemporaryDirectory() as folder:
-        experiment(shorter, *config.members[0], Path(folder), device, [clock]).run()
+        experiment(shorter, config.members[0].constraint, config.members[0].seed, Path(folder), device, [clock]).run()
     return clock.seconds
 
 
 def _algorithm(config: Config) -> Any:
     algorithm = ALGORITHMS[config.algorithm].get_from_yaml()
-    algorithm.share_param_critic = config.central
+    algorithm.share_param_critic = config.spec.central
     if isinstance(algorithm, IppoConfig | MappoConfig):
         algorithm.lmbda, algorithm.clip_epsilon, algorithm.entropy_coef = config.gae_lambda, config.clip, config.entropy
     else:

@@ -50,7 +50,7 @@ def train_benchmarl(config: Config, folder: Path, device: str) -> None:
     from in_benchmarl import experiment
 
     folder.mkdir(parents=True)
-    experiment(config, *config.members[0], folder, device).run()
+    experiment(config, config.members[0].constraint, config.members[0].seed, folder, device).run()
 
 
 def side_by_side(options: argparse.Namespace) -> None:

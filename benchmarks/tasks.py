@@ -32,7 +32,7 @@ class RandomActions(PPO):
 
     def act(self, obs: torch.Tensor) -> Decision:
         action = self.rng.uniform(*obs.shape[1:-1], 2, low=-1, high=1)
-        return Decision(action, action, torch.zeros_like(action[..., 0]))
+        return Decision(action, {"sample": action, "log_prob": torch.zeros_like(action[..., 0])})
 
 
 class Sampling(sampling.Scenario):

@@ -21,8 +21,9 @@ from dico.tasks import TASKS
 from dico.training.config import Config
 from dico.training.evaluate import evaluate
 from dico.training.loggers import TensorBoard, WandB
+from dico.training.observers import Observer
 from dico.training.progress import make_progress, summary
-from dico.training.session import ITERATIONS_BETWEEN_CHECKPOINTS, Interrupted, Observer, resume, train
+from dico.training.session import Interrupted, resume, train
 from dico.viz.commands import Map, Report, Video, draw, film, report
 
 
@@ -44,7 +45,7 @@ class Train:
     """Of matrix products on a CUDA device: tf32, bf16 or float32."""
     block: int | None = None
     """Members on the device at once, the others waiting in the host's memory; by default as many as fit."""
-    checkpoint_every: int = ITERATIONS_BETWEEN_CHECKPOINTS
+    checkpoint_every: int = 10
     """Iterations between two checkpoints."""
     replay_checkpoint: bool = True
     """Keep replayed frames on disk (DDPG, SAC), so that a resume is exact."""

@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from dico._checks import check_choice
-from dico.tasks import TASKS
-from dico.training.config import ALGORITHMS, DETERMINISTIC, ON_POLICY, Config
+from dico.tasks import TASKS, Task, check_name, describe
+from dico.training.algorithms import ALGORITHMS
+from dico.training.config import Config
 
 _ON_POLICY = {"envs": 600, "frames_per_batch": 60_000}
 _OFF_POLICY = {"envs": 60, "frames_per_batch": 6_000}
@@ -44,8 +45,10 @@ SQUASHED: dict[str, Any] = {"action_loss": "off", "squash_shared": False}
 PRESETS = ("paper", "tuned", "quick")
 
 
-def preset(name: str, task: str = "navigation", **changes: Any) -> Config:
+def preset(name: str, task: str | Task = "navigation", **changes: Any) -> Config:
     """The settings of a preset for a task, with changes; some settings depend on the algorithm.
+
+    The task is a name, or an object of your own.
 
     >>> preset("paper", "dispersion").algorithm, preset("quick", "dispersion", seeds=1).seeds
     ('maddpg', 1)
@@ -53,26 +56,29 @@ def preset(name: str, task: str = "navigation", **changes: Any) -> Config:
     ['off', 'separate']
     """
     check_choice("preset", name, PRESETS)
-    if not task.startswith("vmas:"):
-        check_choice("task", task, TASKS)
+    if not isinstance(task, str):
+        task, options = describe(task)
+        changes = {"task_options": options} | changes
+    check_name(task)
     paper: Mapping[str, Any] = PAPER.get(task, {"algorithm": "ippo", **_ON_POLICY})
     algorithm = check_choice("algorithm", changes.get("algorithm", paper["algorithm"]), ALGORITHMS)
     settings = (_quick(task, paper) if name == "quick" else _full(task, paper, algorithm)) | {"algorithm": algorithm}
     if name != "paper":
-        settings |= CONDITIONING | ({} if algorithm in DETERMINISTIC else SQUASHED)
+        settings |= CONDITIONING | ({} if ALGORITHMS[algorithm].deterministic else SQUASHED)
     return Config(task=task, **(settings | changes))
 
 
 def _full(task: str, paper: Mapping[str, Any], algorithm: str) -> dict[str, Any]:
     """The paper's size; that of its other experiments where the algorithm is of another sort."""
-    sizes = _ON_POLICY if algorithm in ON_POLICY else _OFF_POLICY
-    other = (algorithm in ON_POLICY) != (paper["algorithm"] in ON_POLICY)
+    on_policy = ALGORITHMS[algorithm].on_policy
+    sizes = _ON_POLICY if on_policy else _OFF_POLICY
+    other = on_policy != ALGORITHMS[paper["algorithm"]].on_policy
     levels = {"snd": TASKS[task].snd_levels} if task in TASKS else {}
     return {**paper, **({**sizes, **_whole_horizons(task, sizes)} if other else {}), **levels}
 
 
 def _quick(task: str, paper: Mapping[str, Any]) -> dict[str, Any]:
-    frozen = tuple(f"{text.partition('=')[0]}=0.25" for text in paper.get("freeze", ()))
+    frozen = tuple(f"{text.partition('=')[0]}=25%" for text in paper.get("freeze", ()))
     return {**QUICK, **_whole_horizons(task, QUICK), "freeze": frozen}
 
 

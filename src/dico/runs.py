@@ -20,6 +20,7 @@ from torch import Tensor
 from dico._checks import check_choice
 from dico._files import has_diverged, plain, write_json
 from dico.constraints import equal, parse_constraint
+from dico.members import NUMBERS, Member
 from dico.policy import DiCo
 from dico.tasks import Task, from_settings
 
@@ -28,25 +29,16 @@ __all__ = [
     "read_checkpoints", "read_rows", "write_json",
 ]  # fmt: skip
 
-FORMAT = 1
+FORMAT = 2
 """Of the run folder; a newer one is refused."""
 LISTED = 4
 """Run folders that are named where a folder of them is given, at most."""
-COMMON = ("low", "high", "tau")
+COMMON = ("low", "high")
 """What the members of a saved policy have in common."""
 
 
 class RunError(ValueError):
     """Something is wrong with a run folder; the message says what, and what to do."""
-
-
-@dataclass(frozen=True)
-class Member:
-    """One member of a population: a desired diversity and a seed."""
-
-    index: int
-    constraint: str
-    seed: int
 
 
 @dataclass(frozen=True)
@@ -144,6 +136,8 @@ class Run:
         chosen = list(range(len(self.members)) if members is None else members)
         saved = {k.removeprefix(prefix): v for k, v in checkpoint.tensors().items() if k.startswith(prefix)}
         policy = self._build(group, members=(len(chosen),))
+        if saved["tau"].ndim == 0:  # of a folder of format 1
+            saved["tau"] = saved["tau"].expand(len(self.members))
         policy.load_state_dict({name: v if name in COMMON else v[chosen] for name, v in saved.items()})
         return policy.eval()
 
@@ -167,6 +161,7 @@ class Run:
             spec["n_agents"], spec["obs_dim"], len(spec["low"]), equal(torch.zeros(members)),
             kind=spec["kind"], hidden=own["hidden"], low=spec["low"], high=spec["high"], members=members,
             squash_shared=own["squash_shared"], gradient=own["gradient"], metric=own["metric"],
+            tau=torch.zeros(members),
         )  # fmt: skip
 
     def _group(self, name: str | None) -> Mapping[str, Any]:
@@ -202,10 +197,19 @@ def load(run: str | Path) -> Run:
             raise RunError(
                 f"{folder} was written by a newer dico (format {version}, this one reads {FORMAT}): upgrade dico"
             )
-        members = tuple(Member(k, text, seed) for k, (text, seed) in enumerate(saved["members"]))
+        members = _members(folder, saved)
         return Run(folder, saved["config"], tuple(saved["groups"]), members, saved["session"])
     except (json.JSONDecodeError, KeyError, TypeError) as error:
         raise RunError(f"{path} cannot be read ({error}): the run cannot be used") from None
+
+
+def _members(folder: Path, saved: Mapping[str, Any]) -> tuple[Member, ...]:
+    """The records in ``members.json``; folders of format 1 have pairs of constraint and seed in their configuration."""
+    if "members" in saved:
+        common = {name: saved["config"].get(name) for name in NUMBERS}
+        pairs = enumerate(saved["members"])
+        return tuple(Member(k, text, seed, **common).named(["constraint"]) for k, (text, seed) in pairs)
+    return tuple(Member(**record) for record in json.loads((folder / "members.json").read_text()))
 
 
 def read_rows(path: Path) -> Iterator[dict[str, Any]]:

@@ -3,10 +3,15 @@
 import torch
 
 from dico.constraints import parse_constraint, stack_constraints
-from dico.training.config import ALGORITHMS, Config
-from dico.training.learner import Batch, Learner, Team
-from dico.training.population import LEARNERS, Population
+from dico.training.algorithms import ALGORITHMS
+from dico.training.config import Config
+from dico.training.learner import Batch, Comparison, Learner, Team
+from dico.training.offpolicy import ReplayMinibatch
+from dico.training.population import Population
+from dico.training.ppo import PPOMinibatch
+from dico.training.sac import SACMinibatch
 from dico.training.staging import Stage
+from dico.training.td3 import TD3Minibatch
 
 TEAM = Team("agents", n_agents=3, obs_dim=4, low=(-1.0, -0.5), high=(1.0, 2.0))
 SMALL = {"frames": 120, "envs": 4, "frames_per_batch": 40, "hidden": (8,), "seeds": 1, "snd": ("0.3", "free")}
@@ -21,14 +26,26 @@ def config(**options) -> Config:
     return Config(**(SMALL | SHORT | options))
 
 
-def population(members=None, **options) -> Population:
-    return Population(config(**options), members=members)
+def population(indices=None, **options) -> Population:
+    return Population(config(**options), indices=indices)
 
 
-def learner(algorithm, members=2, team=TEAM, goals=("0.3", "free"), make=None, **options) -> Learner:
-    goal = stack_constraints([parse_constraint(goals[k % len(goals)]) for k in range(members)])
-    settings = config(algorithm=algorithm, **options)
-    return (make or LEARNERS[algorithm])(settings, team, goal, range(members), 1, Stage("eager"))
+def learner(algorithm, n_members=2, team=TEAM, goals=("0.3", "free"), make=None, **options) -> Learner:
+    """A learner of members with different seeds, and these goals in turn."""
+    goal = stack_constraints([parse_constraint(goals[k % len(goals)]) for k in range(n_members)])
+    settings = config(algorithm=algorithm, **({"snd": ("0.3",), "seeds": n_members} | options))
+    make = make or settings.spec.learner
+    return make(settings, settings.members, team, goal, settings.spec.critic, 1, Stage("eager"))
+
+
+MINIBATCHES = {"ppo": PPOMinibatch, "ddpg": ReplayMinibatch, "td3": TD3Minibatch, "sac": SACMinibatch}
+
+
+def minibatch_of(algorithm, *values, how=None, **more):
+    """What the algorithm's update takes, of values in the order of its fields."""
+    kind = MINIBATCHES[algorithm.removeprefix("i").removeprefix("ma")]
+    names = [name for name in kind.__dataclass_fields__ if name != "how"]
+    return kind(**dict(zip(names, values, strict=False)), how=how or Comparison(), **more)
 
 
 def batch_of(learner, steps=5, envs=8, seed=0) -> Batch:
@@ -37,9 +54,11 @@ def batch_of(learner, steps=5, envs=8, seed=0) -> Batch:
     size = (learner.n_members, steps, envs, learner.team.n_agents)
     obs, next_obs = torch.randn(2, *size, learner.team.obs_dim)
     low, high = learner.low, learner.high
-    raw = low + (high - low) * torch.rand(*size, len(low))
+    action = low + (high - low) * torch.rand(*size, len(low))
     done = torch.rand(size[:3]) < 0.2
-    return Batch(obs, next_obs, raw, torch.randn(size) - 2, torch.randn(size), done)
+    values = {"obs": obs, "next_obs": next_obs, "action": action, "sample": action, "log_prob": torch.randn(size) - 2,
+              "reward": torch.randn(size), "done": done}  # fmt: skip
+    return learner.BATCH(**{name: values[name] for name in learner.BATCH.__dataclass_fields__})
 
 
 def parameters(learner) -> dict[str, torch.Tensor]:

@@ -54,7 +54,7 @@ def main() -> None:
     elif moment == "replay":  # after the first of the replay's files
         path = ReplayStore._path
         ReplayStore._path = lambda self, learner, name, *, must_exist: (
-            die() if name == "raw" and self.written else path(self, learner, name, must_exist=must_exist)
+            die() if name == "action" and self.written else path(self, learner, name, must_exist=must_exist)
         )
     elif moment == "rename":
         Path.rename = die

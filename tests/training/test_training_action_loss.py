@@ -6,6 +6,7 @@ from populations import ALGORITHMS, TEAM, batch_of, learner, parameters, same
 from torch import nn
 
 from dico import action_space_loss
+from dico.training.learner import Comparison
 
 algorithms = pytest.mark.parametrize("algorithm", ALGORITHMS)
 
@@ -39,14 +40,14 @@ def test_separate_takes_a_step_of_its_own(algorithm):
     gradients = torch.autograd.grad(loss.sum(), list(ours.policy.parameters()))
     estimate = ours.policy.snd_hat.clone()
     actor_steps = ours.actor_adam.count.clone()
-    ours.step_action_loss(obs)
+    ours.step_action_loss(obs, Comparison())
 
     after = parameters(ours)
     for k in range(2):  # as PyTorch's own clipping and Adam would step
         alone = {f"policy.{n}": nn.Parameter(start[f"policy.{n}"][k]) for n, _ in ours.policy.named_parameters()}
         for p, g in zip(alone.values(), gradients, strict=True):
             p.grad = g[k].clone()
-        nn.utils.clip_grad_norm_(alone.values(), ours.config.max_grad_norm)
+        nn.utils.clip_grad_norm_(alone.values(), ours.settings.max_grad_norm)
         torch.optim.Adam(alone.values(), lr=1e-2, eps=1e-8).step()
         for name, p in alone.items():
             torch.testing.assert_close(after[name][k], p.data)
@@ -73,7 +74,7 @@ def test_merged_is_part_of_the_actors_loss(algorithm):
     expected = torch.autograd.grad(2.0 * l_act_squared(ours, params).sum(), list(ours.policy.parameters()))
     for a, b in zip(found, expected, strict=True):
         torch.testing.assert_close(a, b)
-    ours.step_action_loss(obs)
+    ours.step_action_loss(obs, Comparison())
     assert same(start, parameters(ours))
 
 
@@ -84,7 +85,7 @@ def test_off_does_neither(algorithm):
     start = parameters(ours)
     plain = torch.zeros(2)
     assert ours.merged(plain, ours.policy(obs)) is plain
-    ours.step_action_loss(obs)
+    ours.step_action_loss(obs, Comparison())
     assert same(start, parameters(ours))
 
 
@@ -112,9 +113,9 @@ def test_a_step_of_learning_keeps_the_estimate_that_the_actors_loss_used(algorit
     ours.policy.commit_(torch.tensor([0.5, 0.9]))
     seen = []
     update = ours.update
-    ours.update = lambda obs, *rest, **weight: (
-        seen.append(ours.policy.estimate(obs).detach()),
-        update(obs, *rest, **weight),
+    ours.update = lambda minibatch: (
+        seen.append(ours.policy.estimate(minibatch.obs).detach()),
+        update(minibatch),
     )[1]
     ours.learn(batch)
     (expected,) = seen
@@ -128,7 +129,7 @@ def test_the_step_of_its_own_follows_the_estimates_gradient(gradient):
     ours, obs = outside("ippo", action_loss="separate", gradient=gradient, tau=1.0)
     (longer,) = [p for name, p in ours.policy.named_parameters() if name == "deviations.mlp.2.weight"]
     bias = dict(ours.policy.named_parameters())["deviations.mlp.2.bias"]
-    gradients = torch.autograd.grad(ours.own_action_loss(obs, None).sum(), (longer, bias))
+    gradients = torch.autograd.grad(ours.separate_action_loss(obs, Comparison()).sum(), (longer, bias))
     radial = sum((p * g).flatten(1).sum(1) for p, g in zip((longer, bias), gradients, strict=True))
     size = sum(g.square().flatten(1).sum(1) for g in gradients).sqrt()
     assert abs(radial[0]) < 1e-5 * size[0]  # desired 3
@@ -154,7 +155,7 @@ def test_of_all_rows_it_looks_at_every_agent_everywhere(weighted, newest):
         low, high = torch.tensor(TEAM.low), torch.tensor(TEAM.high)
         mean.append(2.0 * (action_space_loss(torch.cat(own), low, high) ** 2).mean())
     expected = torch.stack(mean)
-    found = ours.own_action_loss(obs, None, weight, recent)
+    found = ours.separate_action_loss(obs, Comparison(None, weight, recent))
     torch.testing.assert_close(found, expected)
     for a, b in zip(
         *(torch.autograd.grad(x.sum(), list(ours.policy.parameters())) for x in (found, expected)), strict=True

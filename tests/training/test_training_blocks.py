@@ -58,7 +58,7 @@ def test_blocks_equal_the_undivided_population(changes, block):
 
 
 def test_blocks_are_as_even_as_can_be():
-    assert Blocks(config(**FIVE), EAGER, 4).block == 3
+    assert Blocks(config(**FIVE), EAGER, 4).at_once == 3
 
 
 @pytest.mark.parametrize("algorithm", ["ippo", "iddpg"])
@@ -102,11 +102,11 @@ def test_training_in_blocks_says_so(tmp_path, monkeypatch, by_hand):
     assert run.session["block"] == 2
 
 
-@pytest.mark.parametrize(("fit", "block"), [(1, 1), (2, 2), (3, 3), (4, 3), (5, None)])
+@pytest.mark.parametrize(("fit", "block"), [(1, 1), (2, 2), (3, 3), (4, 3), (5, 5)])
 def test_as_many_members_as_fit_train_at_once(monkeypatch, fit, block):
     settings = config(**FIVE)
     monkeypatch.setattr("dico.training.blocks.free_bytes", lambda _: room_for(settings, fit))
-    assert getattr(make_population(settings, EAGER), "block", None) == block
+    assert make_population(settings, EAGER).at_once == block
 
 
 def test_running_out_of_memory_says_what_to_do(tmp_path, monkeypatch):
@@ -147,7 +147,7 @@ def test_a_block_has_at_least_a_member():
 
 def test_the_plan_counts_what_is_there():
     settings = config(algorithm="iddpg", replay=500)
-    plan, one = Plan.of(settings), Population(settings, members=[0])
+    plan, one = Plan.of(settings), Population(settings, indices=[0])
     one.iterate()
     (learner,) = one.learners
     frames = [getattr(one.rollout.batches[0], field.name) for field in fields(one.rollout.batches[0])]

@@ -5,7 +5,8 @@ import re
 import pytest
 from populations import config, population
 
-from dico.training.config import ALGORITHMS, Config
+from dico.training.algorithms import ALGORITHMS
+from dico.training.config import Config
 
 pytestmark = pytest.mark.unchecked
 nan, inf = float("nan"), float("inf")
@@ -87,5 +88,5 @@ def test_defaults_are_the_papers():
 def test_kinds_and_critics_follow_the_algorithm(algorithm):
     settings = config(algorithm=algorithm)
     assert settings.policy_kind == ("deterministic" if "ddpg" in algorithm else "shared_std")
-    assert settings.central == algorithm.startswith("ma")
+    assert settings.spec.central == algorithm.startswith("ma")
     assert settings.on_policy == algorithm.endswith("ppo")

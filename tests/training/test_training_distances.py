@@ -8,16 +8,18 @@ import torch
 from populations import batch_of, config, learner, population
 
 import dico
+from dico._spaced import MAX_DISTANCES
 from dico.metrics import pairwise_w2
 from dico.runs import load
-from dico.training.learner import MAX_DISTANCES, Team
+from dico.training.learner import Team
+from dico.training.measure import measure
 
 
 def test_distances_are_the_mean_over_observations_of_every_pair():
     team = Team("agents", n_agents=4, obs_dim=4, low=(-1.0, -0.5), high=(1.0, 2.0))
     trained = learner("ippo", team=team)
     batch = batch_of(trained)
-    measured = trained.measure(batch)
+    measured = measure(trained, batch)
     everyone = trained.policy.everyone(batch.obs.flatten(1, 2))
     torch.testing.assert_close(measured["distances"], pairwise_w2(everyone).mean(1))
     torch.testing.assert_close(measured["distances"].mean(1), measured["snd"])
@@ -27,7 +29,7 @@ def test_distances_are_the_mean_over_observations_of_every_pair():
 def test_a_lone_agent_and_a_crowd_have_none(agents):
     team = Team("agents", agents, obs_dim=4, low=(-1.0, -0.5), high=(1.0, 2.0))
     trained = learner("ippo", team=team, goals=("0", "free"))
-    assert "distances" not in trained.measure(batch_of(trained))
+    assert "distances" not in measure(trained, batch_of(trained))
 
 
 def test_only_groups_that_have_distances_write_them():

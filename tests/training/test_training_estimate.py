@@ -4,17 +4,19 @@ from dataclasses import replace
 
 import pytest
 import torch
-from populations import ALGORITHMS, PAIRS, TEAM, batch_of, config, learner, population
+from populations import ALGORITHMS, PAIRS, TEAM, batch_of, config, learner, minibatch_of, population
 
 from dico import max_snd, snd
 from dico._spaced import measured_frames, spaced
+from dico.training.learner import Comparison
+from dico.training.measure import measure
 
 
 @pytest.mark.parametrize("frames", [1, 7, 1000])
 def test_the_estimate_is_made_on_the_first_frames(frames):
     one = learner("ippo", estimate_frames=frames, tau=0.5)
     obs = batch_of(one).obs.flatten(1, 2)
-    params, snd_hat = one.act_and_estimate(obs)
+    params, snd_hat = one.act_and_estimate(obs, Comparison())
     torch.testing.assert_close(snd_hat, one.policy.estimate(obs[:, :frames]))
     torch.testing.assert_close(params, one.policy(obs, snd_hat))
 
@@ -24,10 +26,10 @@ def test_the_estimate_is_made_on_the_first_frames(frames):
 def test_the_estimates_gradient_goes_through_the_parameters_alone(frames, agents):
     one = learner("ippo", estimate_frames=frames, estimate_agents=agents, tau=0.5)
     obs = batch_of(one).obs.flatten(1, 2)
-    offsets = one.draw_offsets(obs)
-    params, snd_hat = one.act_and_estimate(obs, offsets)
+    how = one.compare(obs)
+    params, snd_hat = one.act_and_estimate(obs, how)
     assert not snd_hat.requires_grad
-    expected = one.policy(obs, one.policy.estimate(obs[:, :frames], offsets))
+    expected = one.policy(obs, one.policy.estimate(obs[:, :frames], how.offsets))
     weights = list(one.policy.deviations.parameters())
     for mine, other in zip(*(torch.autograd.grad(x.square().sum(), weights) for x in (params, expected)), strict=True):
         torch.testing.assert_close(mine, other)
@@ -55,12 +57,12 @@ def test_both_renews_the_estimate_at_the_next_observations_first(algorithm):
     obs, next_obs = torch.randn(2, 2, 10, TEAM.n_agents, TEAM.obs_dim)
     first = ours.policy.estimate(next_obs).detach()
     second = ours.policy.estimate(obs, kept=first).detach()
-    next_params, kept = ours.act_next(next_obs, None)
-    torch.testing.assert_close(kept, first)
+    zeros = torch.zeros(2, 10, TEAM.n_agents, 2)
+    minibatch = minibatch_of(algorithm, obs, next_obs, zeros, zeros[..., 0], zeros[..., 0, 0])
+    next_params, current = ours.act_next(minibatch)
+    torch.testing.assert_close(current, first)
     torch.testing.assert_close(next_params, ours.policy(next_obs, first))
-    ours.update(
-        obs, next_obs, torch.zeros(2, 10, TEAM.n_agents, 2), torch.zeros(2, 10, TEAM.n_agents), torch.zeros(2, 10)
-    )
+    ours.update(minibatch)
     torch.testing.assert_close(ours.policy.snd_hat, second)
 
 
@@ -73,13 +75,14 @@ def test_the_estimate_on_the_newest_batch_sees_none_but_its_frames(algorithm):
         batch.obs.fill_(mark)
         batch.obs[..., 0] = torch.arange(40.0).reshape(5, 8, 1)
         ours.store(batch)
-    *minibatch, recent = ours.sample()
-    assert recent.shape == minibatch[0].shape
-    assert (recent[..., 1:] == 3.0).all()
-    assert (minibatch[0][..., 1:] != 3.0).any()
-    assert len(recent[0, :, 0, 0].unique()) > 20  # from all over it
-    expected = ours.policy.estimate(recent).detach()
-    ours.update(*minibatch, recent=recent)
+    minibatch = ours.sample()
+    newest = minibatch.how.newest
+    assert newest.shape == minibatch.obs.shape
+    assert (newest[..., 1:] == 3.0).all()
+    assert (minibatch.obs[..., 1:] != 3.0).any()
+    assert len(newest[0, :, 0, 0].unique()) > 20  # from all over it
+    expected = ours.policy.estimate(newest).detach()
+    ours.update(minibatch)
     torch.testing.assert_close(ours.policy.snd_hat, expected)
 
 
@@ -90,7 +93,7 @@ def test_snd_train_is_measured_on_what_the_estimate_is_made_of(algorithm):
         batches = [batch_of(ours, seed=seed) for seed in range(3)]
         for batch in batches:
             ours.store(batch)
-        measured = ours.measure(batches[-1])
+        measured = measure(ours, batches[-1])
         if estimate_on == "newest":
             torch.testing.assert_close(measured["snd_train"], measured["snd"])
         else:
@@ -105,10 +108,10 @@ def test_snd_acted_is_of_actions_in_the_box(algorithm):
     ours = learner(algorithm, goals=("30", "free"))
     ours.policy.commit_(torch.tensor([0.5, 0.9]))
     batch = batch_of(ours)
-    measured = ours.measure(batch)
+    measured = measure(ours, batch)
     everyone = ours.policy.everyone(batch.obs.flatten(1, 2))[..., :2]
     low, high = torch.tensor(TEAM.low), torch.tensor(TEAM.high)
-    squashed = algorithm not in ("iddpg", "maddpg")
+    squashed = algorithm.endswith(("ppo", "sac"))
     acted = low + (high - low) * (everyone.tanh() + 1) / 2 if squashed else everyone.clamp(low, high)
     torch.testing.assert_close(measured["snd_acted"], snd(acted))
     assert measured["snd_acted"][0] <= max_snd(TEAM.n_agents, TEAM.low, TEAM.high).value < measured["snd"][0]
@@ -124,14 +127,14 @@ def test_some_agents_are_compared_at_each_frame(frames):
     offsets = one.draw_offsets(obs)
     assert offsets.shape == (2, frames or 40, 2)
     assert (offsets[..., 0] != offsets[..., 1]).all()
-    params, snd_hat = one.act_and_estimate(obs, offsets)
+    params, snd_hat = one.act_and_estimate(obs, Comparison(offsets))
     torch.testing.assert_close(snd_hat, one.policy.estimate(obs[:, :frames], offsets))
     torch.testing.assert_close(params, one.policy(obs, snd_hat))
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_every_update_compares_the_agents_it_has_drawn(algorithm, monkeypatch):
-    ours = population(algorithm=algorithm, **PAIRS, estimate_on="minibatch")
+    ours = population(algorithm=algorithm, **PAIRS, estimate_on="minibatch", policy_delay=1)
     policy, drawn, used = ours.learners[0].policy, [], []
     draw, estimate = ours.learners[0].draw_offsets, policy.estimate
     monkeypatch.setattr(ours.learners[0], "draw_offsets", lambda obs: drawn.append(draw(obs)) or drawn[-1])
@@ -177,8 +180,11 @@ def test_both_estimates_of_a_step_are_made_alike(sampled):
     ours.policy.commit_(torch.tensor([0.5, 0.9]))
     offsets, frames = ours.draw_offsets(obs), sampled.get("estimate_frames", 10)
     first = ours.policy.estimate(next_obs[:, :frames], offsets).detach()
-    torch.testing.assert_close(ours.act_next(next_obs, offsets)[1], first)
-    second = ours.act_and_estimate(obs, offsets, kept=first).snd_hat
+    zeros = torch.zeros(2, 10, TEAM.n_agents, 2)
+    how = Comparison(offsets)
+    minibatch = minibatch_of("maddpg", obs, next_obs, zeros, zeros[..., 0], zeros[..., 0, 0], how=how)
+    torch.testing.assert_close(ours.act_next(minibatch)[1], first)
+    second = ours.act_and_estimate(obs, how, first).snd_hat
     torch.testing.assert_close(second, ours.policy.estimate(obs[:, :frames], offsets, kept=first).detach())
 
 
@@ -191,12 +197,13 @@ def test_the_action_loss_is_scaled_by_the_newest_frames_too(sampled, rows):
     offsets, frames = ours.draw_offsets(obs), sampled.get("estimate_frames", 10)
     snd_hat = ours.policy.estimate(recent[:, :frames], offsets)
     params = ours.policy(obs, snd_hat) if rows == "own" else ours.policy.everyone(obs, snd_hat)
-    torch.testing.assert_close(ours.own_action_loss(obs, offsets, recent=recent), ours.action_loss(params))
+    how = Comparison(offsets, newest=recent)
+    torch.testing.assert_close(ours.separate_action_loss(obs, how), ours.action_loss(params))
     handed = []
-    ours._own_action_loss = lambda obs, offsets, **given: handed.append(given) or ours.own_action_loss(obs, offsets)
-    zeros = torch.zeros(2, 10, TEAM.n_agents)
-    ours.update(obs, obs, torch.zeros(2, 10, TEAM.n_agents, 2), zeros, zeros[..., 0], recent=recent)
-    assert handed[0]["recent"] is recent
+    ours._separate_action_loss = lambda obs, how: handed.append(how) or ours.separate_action_loss(obs, how)
+    zeros = torch.zeros(2, 10, TEAM.n_agents, 2)
+    ours.update(minibatch_of("maddpg", obs, obs, zeros, zeros[..., 0], zeros[..., 0, 0], how=how))
+    assert handed[0].newest is recent
 
 
 @pytest.mark.parametrize(("frames", "envs"), [(60_000, 600), (65_536, 512), (8_192, 64), (61_200, 600), (6_000, 60)])
@@ -214,5 +221,5 @@ def test_diversity_is_measured_all_over_a_batch(frames, envs, n):
 def test_a_group_that_never_learns_is_measured_on_what_it_does():
     ours = learner("maddpg", estimate_on="minibatch")
     batch = batch_of(ours)
-    measured = ours.measure(batch)
+    measured = measure(ours, batch)
     torch.testing.assert_close(measured["snd_train"], measured["snd"])

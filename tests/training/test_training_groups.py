@@ -10,6 +10,7 @@ from dico import tasks
 from dico.episodes import play, record
 from dico.tasks import Group, check_groups, make, map_state
 from dico.training.evaluate import evaluate
+from dico.training.learner import Comparison
 from dico.training.rollout import Rollout
 from dico.training.staging import Stage
 
@@ -58,7 +59,7 @@ def test_of_a_lone_agent_the_shared_network_acts_alone(algorithm):
     obs = 3 * torch.randn(2, 50, 1, green.team.obs_dim)
     raw = green.policy.shared(obs)[..., :2]
     torch.testing.assert_close(green.mean(green.policy(obs)), raw.tanh())
-    assert torch.equal(green.own_action_loss(obs, None), torch.zeros(2))
+    assert torch.equal(green.separate_action_loss(obs, Comparison()), torch.zeros(2))
     before = parameters(green)
     ours.iterate()
     for name, value in parameters(green).items():
@@ -91,7 +92,7 @@ def test_groups_that_interleave_move_and_are_paid_as_themselves(algorithm):
     for learner, batch, agents in zip(ours.learners, batches, ([3.0, 1.0], [4.0, 0.0, 2.0]), strict=True):
         number = torch.tensor(agents).expand_as(batch.reward)
         assert torch.equal(batch.obs[..., 0], number)
-        action = batch.raw.tanh() if algorithm == "ippo" else batch.raw
+        action = batch.sample.tanh() if algorithm == "ippo" else batch.action
         torch.testing.assert_close(batch.next_obs[..., 1:], batch.obs[..., 1:] + 0.1 * action)
         torch.testing.assert_close(batch.reward, number + batch.next_obs[..., 1:].sum(-1))
         assert learner.team.n_agents == len(agents)

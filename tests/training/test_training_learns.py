@@ -7,7 +7,7 @@ import torch
 
 from dico import snd
 from dico.experiments import preset
-from dico.training.config import ALGORITHMS
+from dico.training.algorithms import ALGORITHMS
 from dico.training.population import Population
 from dico.training.rollout import Rollout
 
@@ -51,7 +51,7 @@ def snd_on(learner, obs):
 def in_new_episodes(population):
     """Diversity of the policies as trained, in episodes that they never trained on."""
     (learner,) = population.learners
-    seeds = [1000 + k for k in population.indices]
+    seeds = [1000 + member.index for member in population.members]
     rollout = Rollout(population.task, 200, seeds, stream=0, stage=population.stage)
     (batch,) = rollout.collect([learner], population.task.horizon, population.frames)
     return snd_on(learner, batch.obs)
@@ -59,6 +59,8 @@ def in_new_episodes(population):
 
 def six(algorithm):
     settings = PPO if algorithm.endswith("ppo") else REPLAY
+    if algorithm.endswith("td3"):  # as many steps of the actor
+        settings = settings | {"updates": 2 * REPLAY["updates"]}
     return trained("navigation", algorithm=algorithm, snd=("0.5", "free"), horizon=20, **settings)
 
 
@@ -73,7 +75,7 @@ def test_every_algorithm_learns_to_navigate(algorithm):
 def test_every_algorithm_keeps_the_desired_diversity(algorithm):
     """To 5 % over the last five iterations, and never far off, as such large steps of the optimiser shake it."""
     population, _, diversities = six(algorithm)
-    assert [text for text, _ in population.members] == ["0.5", "0.5", "free", "free"]
+    assert [member.constraint for member in population.members] == ["0.5", "0.5", "free", "free"]
     last = diversities[-5:]
     torch.testing.assert_close(last[:, :2].mean(0), torch.full((2,), 0.5), rtol=0.05, atol=0)
     torch.testing.assert_close(last[:, :2], torch.full((5, 2), 0.5), rtol=0.15, atol=0)

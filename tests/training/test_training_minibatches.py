@@ -26,9 +26,10 @@ def updates(one):
     """How many frames counted in each update."""
     counted, update = [], one.update
 
-    def counting(obs, *rest, weight=None):
-        counted.append(obs.shape[1] if weight is None else (obs.shape[1], int(weight.sum())))
-        update(obs, *rest, weight=weight)
+    def counting(minibatch):
+        rows, weight = minibatch.obs.shape[1], minibatch.how.weight
+        counted.append(rows if weight is None else (rows, int(weight.sum())))
+        update(minibatch)
 
     one.update = counting
     return counted
@@ -43,7 +44,7 @@ def test_a_minibatch_that_is_filled_up_teaches_what_it_would_alone(options, monk
     filled.learn(batch_of(filled))
     monkeypatch.setattr(ppo, "MOST_PADDING", 0.0)
     alone.learn(batch_of(alone))
-    passes = filled.config.epochs
+    passes = filled.settings.epochs
     assert counted == passes * [(14, 14), (14, 14), (14, 12)]
     assert counted_alone == passes * [14, 14, 12]
     torch.testing.assert_close(parameters(filled), parameters(alone), rtol=1e-5, atol=1e-6)
@@ -81,5 +82,5 @@ def test_going_on_after_a_pass_begins_another():
     one.learn(batch_of(one))
     del counted[:]
     for _ in range(4):
-        one._whole()
+        one._updates[0]()
     assert counted == [(14, 14), (14, 14), (14, 12), (14, 14)]

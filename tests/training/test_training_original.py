@@ -11,7 +11,7 @@ from itertools import combinations, pairwise
 
 import pytest
 import torch
-from populations import TEAM, learner
+from populations import TEAM, learner, minibatch_of
 from torch import nn
 from torch.distributions import Normal
 from torch.nn import functional as F
@@ -297,7 +297,7 @@ def side_by_side(algorithm, dtype, desired=DESIRED, **wrong):
             batch = minibatch(algorithm, ours, size=20 if i % 4 == 1 else 1)  # now and then, gradients are clipped
             for each, reference in references.items():
                 reference.update(*(x[DESIRED.index(each)] for x in batch))
-            ours.update(*batch)
+            ours.update(minibatch_of(algorithm, *batch))
     moved = {
         (each, name): (theirs - start[each, name]).abs().max().item()
         for each, reference in references.items()

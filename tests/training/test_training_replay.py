@@ -34,14 +34,15 @@ def test_a_frame_stays_together():
     batches = [numbered(ours, k * ROWS) for k in range(3)]
     for batch in batches:
         ours.store(batch)
-    obs, next_obs, action, reward, done = ours.sample()
-    torch.testing.assert_close(obs[..., 0], reward)
-    torch.testing.assert_close(next_obs[..., 0], reward + 0.5)
+    sampled = ours.sample()
+    action, reward, done = sampled.action, sampled.reward, sampled.done
+    torch.testing.assert_close(sampled.obs[..., 0], reward)
+    torch.testing.assert_close(sampled.next_obs[..., 0], reward + 0.5)
     for m in range(2):
         for row in range(50):
             number = int(reward[m, row, 0]) - 1000 * m
             batch, frame = batches[number // ROWS], number % ROWS
-            assert torch.equal(action[m, row], batch.raw[m].flatten(0, 1)[frame])
+            assert torch.equal(action[m, row], batch.action[m].flatten(0, 1)[frame])
             assert done[m, row] == batch.done[m].flatten()[frame]
 
 
@@ -63,6 +64,6 @@ def test_draws_are_uniform_among_the_filled_frames(batches, filled):
 def test_members_draw_their_own_frames():
     ours = learner("isac", replay=100, batch=64)
     ours.store(numbered(ours, 0))
-    _, _, _, reward, _ = ours.sample()
+    reward = ours.sample().reward
     assert (reward[0] < 1000).all()
     assert (reward[1] >= 1000).all()

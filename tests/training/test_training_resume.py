@@ -162,7 +162,7 @@ def test_a_resume_without_replayed_frames_is_approximate_says_so_and_replays_rea
     assert any("approximate" in message for message in listener.said)
     learner = listener.population.learners[0]
     assert int(learner.count) == 40  # the one batch since
-    assert learner.sample()[0].abs().sum(-1).gt(0).all()
+    assert learner.sample().obs.abs().sum(-1).gt(0).all()
 
 
 def test_lost_replayed_frames_are_not_made_up(tmp_path):

@@ -25,7 +25,7 @@ class Seeker(PPO):
     def act(self, obs):
         own = torch.stack([obs[..., i, 2 * i : 2 * i + 2] for i in range(obs.shape[-2])], -2)
         action = (-4 * own * torch.tensor([1.0, 0.5])[:, None, None, None]).clamp(-1, 1)
-        return Decision(action, action, torch.zeros_like(action[..., 0]))
+        return Decision(action, {"sample": action, "log_prob": torch.zeros_like(action[..., 0])})
 
 
 def rollout_of(make, horizon):
@@ -51,7 +51,9 @@ def by_hand(rollout, batch, before, rng, clock):
         for t in range(batch.done.shape[1]):
             for e in range(ENVS):
                 torch.testing.assert_close(batch.obs[m, t, e], rollout.task.observe(states[e])[0][0])
-                action = batch.raw[m, t, e] if batch.log_prob.eq(0).all() else squash(batch.raw[m, t, e], *BOX)
+                action = batch.sample[m, t, e]
+                if batch.log_prob.any():
+                    action = squash(action, *BOX)
                 states[e], reward, ended = rollout.task.step(states[e], action[None])
                 clock[m, e] += 1
                 torch.testing.assert_close(batch.reward[m, t, e], reward[0])
@@ -100,8 +102,8 @@ def test_recorded_log_probabilities_are_of_the_recorded_samples():
     rollout, ours = rollout_of(PPO, 5)
     (batch,) = rollout.collect([ours], 7, 0)
     mean, std = ours.policy(batch.obs).chunk(2, -1)
-    torch.testing.assert_close(batch.log_prob, gaussian_log_prob(batch.raw, mean, std))
-    z = (batch.raw - mean) / std
+    torch.testing.assert_close(batch.log_prob, gaussian_log_prob(batch.sample, mean, std))
+    z = (batch.sample - mean) / std
     assert z.abs().max() > 1  # it explores
     assert abs(z.mean().item()) < 0.2
     assert z.std().item() == pytest.approx(1, abs=0.2)
@@ -121,7 +123,7 @@ def test_no_value_is_bootstrapped_past_the_horizon(algorithm):
     else:
         found = (
             ours.learners[0]
-            .target(batch.reward.flatten(1, 2), batch.done.float().flatten(1, 2), seven.flatten(1, 2))
+            .td_target(batch.reward.flatten(1, 2), batch.done.float().flatten(1, 2), seven.flatten(1, 2))
             .reshape(seven.shape)
         )
     torch.testing.assert_close(found, batch.reward + torch.where(at_end[..., None], 0.0, seven))
@@ -163,4 +165,4 @@ def test_all_that_carries_over_has_a_name(task):
     two.rollout.rng.keys.copy_(one.rollout.rng.keys)
     (mine,), (other,) = (each.rollout.collect(one.learners[:1], 1, 0) for each in (one, two))
     assert torch.equal(mine.obs, other.obs)
-    assert not torch.equal(mine.raw, other.raw)  # the learner's noise goes on
+    assert not torch.equal(mine.sample, other.sample)  # the learner's noise goes on

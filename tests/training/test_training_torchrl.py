@@ -6,12 +6,12 @@ The judge is built as BenchMARL builds it: its actor around one member's policy,
 
 import pytest
 import torch
-from populations import TEAM, learner
+from populations import TEAM, learner, minibatch_of
 from tensordict import TensorDict
 from tensordict.nn import TensorDictModule, TensorDictSequential
 from torchrl.data import Bounded, Composite
 from torchrl.modules import Delta, MultiAgentMLP, ProbabilisticActor, TanhNormal
-from torchrl.objectives import ClipPPOLoss, DDPGLoss, SACLoss, SoftUpdate, ValueEstimators
+from torchrl.objectives import ClipPPOLoss, DDPGLoss, SACLoss, SoftUpdate, TD3Loss, ValueEstimators
 
 from dico import DiCo
 from dico.adapters.torchrl import DiCoModule
@@ -46,12 +46,12 @@ def judged(algorithm, members, **options):
 def policy_of(ours, k):
     """Member k's policy by itself, as a plain module."""
     alone = DiCo.mlp(
-        N, OBS, ACT, "free", kind=ours.config.policy_kind, hidden=ours.config.hidden, tau=0.3,
+        N, OBS, ACT, "free", kind=ours.settings.policy_kind, hidden=ours.settings.hidden, tau=0.3,
         low=TEAM.low, high=TEAM.high, squash_shared=True,
     ).double()  # fmt: skip
     mine = ours.policy.state_dict()
     state = {name: v if v.shape == mine[name].shape else mine[name][k] for name, v in alone.state_dict().items()}
-    alone.load_state_dict(state | {"tau": mine["tau"]})
+    alone.load_state_dict(state | {"tau": mine["tau"][k]})
     return alone
 
 
@@ -66,10 +66,10 @@ def actor_of(policy, distribution, **options):
 
 def critic_of(ours, inputs, out):
     """The critic's network, as BenchMARL makes it: unshared local ones, or a shared central one."""
-    central = ours.config.central
+    central = ours.settings.spec.central
     net = MultiAgentMLP(
         inputs, 1, N, centralized=central, share_params=central,
-        depth=len(ours.config.hidden), num_cells=list(ours.config.hidden), activation_class=torch.nn.Tanh,
+        depth=len(ours.settings.hidden), num_cells=list(ours.settings.hidden), activation_class=torch.nn.Tanh,
     ).double()  # fmt: skip
     keys = [("agents", "observation")]
     if inputs == OBS:
@@ -140,7 +140,8 @@ def test_ppo(algorithm, members):
         old = gaussian_log_prob(raw, mean, std) + drift
         old_squashed = squashed_log_prob(raw, mean, std, LOW, HIGH) + drift
     params, snd_hat = ours.policy.forward_and_estimate(obs)
-    actor_loss, critic_loss = ours.actor_loss(params, raw, old, advantage), ours.critic_loss(obs, value_target)
+    given = minibatch_of(algorithm, obs, raw, old, advantage, value_target)
+    actor_loss, critic_loss = ours.actor_loss(params, given), ours.critic_loss(given)
 
     for k in range(members):
         alone = policy_of(ours, k)
@@ -172,12 +173,13 @@ def test_ddpg(algorithm, members, estimate_on):
     ours, obs, next_obs, action, reward, done = judged(
         algorithm, members, goals=("1.5", "free"), estimate_on=estimate_on
     )
-    next_params, kept = ours.act_next(next_obs, None)
-    params, snd_hat = ours.act_and_estimate(obs, kept=kept)
+    given = minibatch_of(algorithm, obs, next_obs, action, reward, done)
+    next_params, current = ours.act_next(given)
+    params, snd_hat = ours.act_and_estimate(obs, given.how, current)
     outside = (params < LOW) | (params > HIGH)
     assert outside.any() and not outside.all()  # noqa: PT018
     actor_loss = ours.actor_loss(obs, params)
-    critic_loss = ours.critic_loss(obs, next_obs, action, reward, done, next_params)
+    critic_loss = ours.critic_loss(given, next_params)
 
     for k in range(members):
         alone = policy_of(ours, k)
@@ -204,6 +206,49 @@ def test_ddpg(algorithm, members, estimate_on):
         torch.testing.assert_close(snd_hat[k], alone.snd_hat, **CLOSE)
 
 
+@members
+@pytest.mark.parametrize("algorithm", ["itd3", "matd3"])
+def test_td3(algorithm, members, monkeypatch):
+    """Without a target actor, as ours; what the judge would draw as noise is given, and clipped by each in its way."""
+    ours, obs, next_obs, action, reward, done = judged(algorithm, members, goals=("1.5", "free"))
+    drawn = torch.randn(members, ROWS, N, ACT, dtype=torch.float64)
+    noise = (0.2 * drawn).clamp(-0.3, 0.3)
+    given = minibatch_of(algorithm, obs, next_obs, action, reward, done, noise=noise)
+    with torch.no_grad():
+        next_params = ours.policy(next_obs)
+    assert ((ours.executed(next_params) + noise) != (ours.executed(next_params) + noise).clamp(LOW, HIGH)).any()
+    critic_loss = ours.lone_critic_loss(given)
+    torch.testing.assert_close(critic_loss, ours.critic_loss(given, next_params))
+    params, snd_hat = ours.act_and_estimate(obs, given.how)
+    actor_loss = ours.actor_loss(obs, params)
+
+    for k in range(members):
+        alone = policy_of(ours, k)
+        spec = Bounded(LOW.expand(N, ACT), HIGH.expand(N, ACT), dtype=torch.float64)
+        actor = actor_of(alone, Delta, spec=spec, safe=True, return_log_prob=False)
+        loss = TD3Loss(
+            actor, critic_of(ours, OBS + ACT, "state_action_value"), num_qvalue_nets=2, loss_function="l2",
+            policy_noise=0.2, noise_clip=0.3, delay_actor=False, delay_qvalue=True, action_spec=spec,
+        )  # fmt: skip
+        loss.set_keys(
+            state_action_value=("agents", "state_action_value"), action=("agents", "action"),
+            reward=("agents", "reward"), done=("agents", "done"), terminated=("agents", "terminated"),
+            priority=("agents", "td_error"),
+        )  # fmt: skip
+        loss.make_value_estimator(ValueEstimators.TD0, gamma=GAMMA)
+        SoftUpdate(loss, tau=0.005)
+        load_critic(loss.qvalue_network_params, ours.critic, k)
+        load_critic(loss.target_qvalue_network_params, ours.target_critic, k)
+        data = minibatch(k, obs, next_obs, action, reward, done)
+        with monkeypatch.context() as patch:
+            patch.setattr(torch, "randn_like", lambda _, k=k: drawn[k])
+            value_loss, _ = loss.value_loss(data)
+        objective, _ = loss.actor_loss(data)
+        check_critic(value_loss, loss.qvalue_network_params, critic_loss, ours.critic, k)
+        check_actor(objective, alone, actor_loss, ours.policy, k)
+        torch.testing.assert_close(snd_hat[k], alone.snd_hat, **CLOSE)
+
+
 class GivenNoise(TanhNormal):
     """TanhNormal that samples with noise from a list in place of random noise."""
 
@@ -225,10 +270,9 @@ def test_sac(algorithm, members):
     params, snd_hat = ours.policy.forward_and_estimate(obs)
     new_action, log_prob = ours.reparametrise(params, noise)
     actor_loss = ours.actor_loss(obs, new_action, log_prob)
-    with torch.no_grad():
-        next_action, next_log_prob = ours.reparametrise(ours.policy(next_obs), next_noise)
-    critic_loss = ours.critic_loss(obs, action, reward, done, next_obs, next_action, next_log_prob)
-    alpha_loss = ours.alpha_loss(log_prob.detach())
+    given = minibatch_of(algorithm, obs, next_obs, action, reward, done, noise=noise, next_noise=next_noise)
+    critic_loss = ours.critic_loss(given)
+    alpha_loss = ours.temperature_loss(log_prob.detach())
 
     for k in range(members):
         alone = policy_of(ours, k)

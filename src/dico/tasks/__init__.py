@@ -8,6 +8,7 @@ from dico._checks import check_choice, pairs
 from dico.tasks.base import Group, MappedTask, Task, check_groups, join_groups, map_state, of_group, where_done
 from dico.tasks.dispersion import Dispersion
 from dico.tasks.navigation import Navigation, SameGoal
+from dico.tasks.own import options_of, own
 from dico.tasks.reverse_transport import ReverseTransport
 from dico.tasks.sampling import Sampling
 from dico.tasks.scene import Scene
@@ -26,11 +27,14 @@ __all__ = [
     "Scene",
     "Task",
     "check_groups",
+    "check_name",
+    "describe",
     "from_settings",
     "join_groups",
     "make",
     "map_state",
     "of_group",
+    "own",
     "vmas",
     "where_done",
 ]
@@ -53,12 +57,31 @@ def make(name: str, **options: Any) -> Task:
 
 
 def from_settings(name: str, options: Sequence[str] = ()) -> Task:
-    """A task as a configuration names it: one of :data:`TASKS` or ``vmas:SCENARIO``, its options as name=value.
+    """A task as a configuration names it, its options as name=value.
+
+    The name is one of :data:`TASKS`, ``vmas:SCENARIO``, or ``module:function`` for your own.
 
     >>> from_settings("tag", ["n_agents=4"]).n_red
     3
     """
     settings = pairs("task_options", tuple(options))
-    if name.startswith("vmas:"):
-        return vmas(name.removeprefix("vmas:"), **settings)
-    return make(name, **settings)
+    source, colon, rest = check_name(name).partition(":")
+    if not colon:
+        return make(name, **settings)
+    return vmas(rest, **settings) if source == "vmas" else own(name, **settings)
+
+
+def check_name(name: str) -> str:
+    """A task's name, if it can be one; whether your own is there is seen when it is made."""
+    return name if ":" in name else check_choice("task", name, TASKS)
+
+
+def describe(task: Any) -> tuple[str, tuple[str, ...]]:
+    """The name and the options that make a task again.
+
+    >>> describe(make("navigation", n_agents=3))
+    ('navigation', ('n_agents=3',))
+    """
+    kind = type(task)
+    name = getattr(kind, "name", "")
+    return name if TASKS.get(name) is kind else f"{kind.__module__}:{kind.__qualname__}", options_of(task)

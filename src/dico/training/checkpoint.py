@@ -10,15 +10,15 @@ from safetensors import SafetensorError
 from safetensors.torch import save_file
 
 from dico.runs import Checkpoint, RunError, checkpoint_folders, write_json
+from dico.training.blocks import AnyPopulation
 from dico.training.offpolicy import OffPolicyLearner
-from dico.training.population import Population
 from dico.training.replay_store import ReplayStore
 
 KEPT = 3
 """Checkpoints kept."""
 
 
-def save(population: Population, folder: Path, replay: ReplayStore | None, metrics_bytes: int) -> Path:
+def save(population: AnyPopulation, folder: Path, replay: ReplayStore | None, metrics_bytes: int) -> Path:
     """Write a checkpoint whole, then give it its name; drop the oldest.
 
     ``metrics_bytes`` is how long the metrics file is: what follows belongs to iterations that a resume does again.
@@ -45,7 +45,7 @@ def save(population: Population, folder: Path, replay: ReplayStore | None, metri
     return path
 
 
-def restore(population: Population, checkpoint: Checkpoint, replay: ReplayStore | None) -> None:
+def restore(population: AnyPopulation, checkpoint: Checkpoint, replay: ReplayStore | None) -> None:
     """Bring a population back to where a checkpoint was written."""
     saved = checkpoint.tensors()
     state = population.tensors()
@@ -66,7 +66,7 @@ def restore(population: Population, checkpoint: Checkpoint, replay: ReplayStore 
             learner.count.zero_()
 
 
-def check_space(folder: Path, population: Population, replay: ReplayStore | None) -> tuple[int, int]:
+def check_space(folder: Path, population: AnyPopulation, replay: ReplayStore | None) -> tuple[int, int]:
     """Bytes of a checkpoint and of the replay files; an error if the disk has no room for them."""
     state = sum(value.numel() * value.element_size() for value in population.tensors().values())
     replayed = replay.bytes() if replay is not None else 0

@@ -1,25 +1,24 @@
-"""What all algorithms share: a group's policy, its exploration interface, the action-space loss and the metrics."""
+"""What all algorithms share: a group's policies, the diversity estimate, gradient steps, the action-space loss."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+from typing import ClassVar, Generic, NamedTuple, TypeVar
 
 import torch
 from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from dico._pairs import upper
-from dico._spaced import MAX_DISTANCES, spaced
 from dico.constraints import Constraint
 from dico.episodes import into_box
 from dico.losses import action_space_loss
-from dico.metrics import METRICS, behavioural_distances, snd
+from dico.members import Member
 from dico.policy import DiCo, Estimated
 from dico.random import Random
-from dico.training.config import Config
-from dico.training.critics import CentralCritic, LocalCritic, initialise_
+from dico.training.critics import Critic, MakeCritic, initialise_
 from dico.training.optimiser import PopulationAdam, clip_factors, flat
+from dico.training.settings import Settings
 from dico.training.staging import Stage
 
 Weight = Shaped[Tensor, " rows"] | None
@@ -38,83 +37,227 @@ class Team:
 
 
 @dataclass(frozen=True)
-class Decision:
-    """What a group does in one step: ``(members, envs, n, ...)``."""
-
-    action: Tensor
-    """In the action box."""
-    raw: Tensor
-    """As the update needs it: before squashing for the stochastic algorithms, the action itself for others."""
-    log_prob: Tensor
-    """Of ``raw``, summed over action components; zero where there is none."""
-
-
-@dataclass(frozen=True)
 class Batch:
-    """What a group experienced: ``(members, steps, envs, ...)``."""
+    """What a group experienced, ``(members, steps, envs, ...)``; algorithms add what they need to remember."""
 
     obs: Float[Tensor, "members steps envs n o"]
     next_obs: Float[Tensor, "members steps envs n o"]
     """Before any reset."""
-    raw: Float[Tensor, "members steps envs n a"]
-    log_prob: Float[Tensor, "members steps envs n"]
     reward: Float[Tensor, "members steps envs n"]
     done: Bool[Tensor, "members steps envs"]
     """The episode ended here, by itself or at the horizon: no value is bootstrapped beyond."""
 
 
-class Learner(ABC):
+Experience = TypeVar("Experience", bound=Batch)
+"""The batch of an algorithm."""
+
+
+class Decision(NamedTuple):
+    """What a group does in one step: ``(members, envs, n, ...)``."""
+
+    action: Float[Tensor, "members envs n a"]
+    """In the action box."""
+    remembered: dict[str, Tensor]
+    """What the algorithm's batch holds of it, by field."""
+
+
+class Comparison(NamedTuple):
+    """How agents are compared for the diversity estimate of an update."""
+
+    offsets: Int[Tensor, "members frames k"] | None = None
+    """Which agents are, at each frame, as :meth:`DiCo.estimate` takes them; all if there are none."""
+    weight: Weight = None
+    """How much each frame counts."""
+    newest: Float[Tensor, "members rows n o"] | None = None
+    """Observations of the newest batch that they are compared at, in place of the update's own."""
+
+
+class Losses(NamedTuple):
+    """Each member's losses on a minibatch, each with a gradient for its own parameters alone, and the estimate."""
+
+    actor: Float[Tensor, " members"]
+    critic: Float[Tensor, " members"]
+    snd_hat: Float[Tensor, " members"]
+
+
+class Learner(ABC, Generic[Experience]):
     """One group's policies, critics and optimisers, for all members."""
 
-    loss: Callable[..., tuple[Tensor, Tensor]]
-    """Each member's loss on a minibatch, and its diversity estimate; every algorithm has its own.
-
-    Its arguments are the observations, what else the algorithm needs, :meth:`draw_offsets`, and what :meth:`improve`
-    is told of the estimate.
-    """
+    KINDS: ClassVar[tuple[str, ...]]
+    """Kinds of policies that it can train; the first is what ``auto`` means."""
+    ON_POLICY: ClassVar[bool]
+    """Whether each batch is used once."""
+    BATCH: type[Experience]
+    """What it remembers of each step."""
+    CRITIC_PASSES: ClassVar[int]
+    """How many times an update sends its frames through a critic, for the memory plan."""
 
     def __init__(
-        self, config: Config, team: Team, constraint: Constraint, seeds: Sequence[int], stream: int, stage: Stage
+        self,
+        settings: Settings,
+        members: Sequence[Member],
+        team: Team,
+        constraint: Constraint,
+        critic: MakeCritic,
+        stream: int,
+        stage: Stage,
     ):
-        self.config, self.team, self.stage = config, team, stage
-        device = stage.device
-        self.n_members = len(seeds)
-        self.rng = Random(seeds, stream, device)
+        self.settings, self.members, self.team, self.stage = settings, tuple(members), team, stage
+        self.make_critic = critic
+        self.rng = Random([member.seed for member in members], stream, stage.device)
         self.policy = DiCo.mlp(
             team.n_agents, team.obs_dim, len(team.low), constraint,
-            kind=config.policy_kind, hidden=config.hidden, tau=config.tau, low=team.low, high=team.high,
-            squash_shared=config.squash_shared, gradient=config.gradient, initial=config.initial,
-            metric=config.metric, members=(self.n_members,),
-        ).to(device)  # fmt: skip
+            kind=self.policy_kind(settings), hidden=settings.hidden, tau=self.numbers("tau"),
+            low=team.low, high=team.high, squash_shared=settings.squash_shared, gradient=settings.gradient,
+            initial=settings.initial, metric=settings.metric, members=(self.n_members,),
+        ).to(stage.device)  # fmt: skip
         initialise_(self.policy, self.rng)
-        self.low = torch.tensor(team.low, device=device)
-        self.high = torch.tensor(team.high, device=device)
-        self.actor_adam = self._adam(self.policy, config.lr, config.adam_eps)
-        self.action_adam = self._adam(self.policy, config.action_loss_lr, config.action_loss_eps)
-        self._loss = stage.function(self.loss)
-        self._own_action_loss = stage.function(self.own_action_loss)
+        self.low, self.high = (torch.tensor(corner, device=stage.device) for corner in (team.low, team.high))
+        self.max_grad_norm = self.vector(self.numbers("max_grad_norm"))
+        self.action_loss_weight = self.vector(self.numbers("action_loss_weight"))
+        self.actor_adam = self.adam(self.policy)
+        rates = self.vector(self.numbers("action_loss_lr"))
+        self.action_adam = PopulationAdam(list(self.policy.parameters()), rates, settings.action_loss_eps)
+        self._separate_action_loss = stage.function(self.separate_action_loss)
         # two functions: PyTorch's compilers fail on sums beside what the optimiser does (pytorch/pytorch#176591)
         self._clip_factors = stage.function(clip_factors)
         self._step = stage.function(PopulationAdam.step)
+
+    @classmethod
+    def policy_kind(cls, settings: Settings) -> str:
+        """The kind of policies, ``auto`` resolved."""
+        return cls.KINDS[0] if settings.kind == "auto" else settings.kind
+
+    @property
+    def n_members(self) -> int:
+        """How many members."""
+        return len(self.members)
+
+    # collecting
 
     @abstractmethod
     def act(self, obs: Float[Tensor, "members envs n o"]) -> Decision:
         """Explore."""
 
-    def begin_batch(self, frames: int) -> None:  # noqa: B027
-        """Prepare to explore; ``frames`` were collected before this batch."""
+    def begin_batch(self, frames: int) -> None:
+        """Prepare to explore and learn; ``frames`` were collected before this batch."""
 
-    def empty_batch(self, steps: int, envs: int) -> Batch:
+    def empty_batch(self, steps: int, envs: int) -> Experience:
         """Room for what the group will experience."""
         n, o, a = self.team.n_agents, self.team.obs_dim, len(self.team.low)
+        shapes = {"obs": (n, o), "next_obs": (n, o), "action": (n, a), "sample": (n, a), "log_prob": (n,),
+                  "reward": (n,), "done": ()}  # fmt: skip
         size, device = (self.n_members, steps, envs), self.low.device
-        shapes = ((n, o), (n, o), (n, a), (n,), (n,), ())
-        values = [torch.zeros(*size, *shape, device=device) for shape in shapes]
-        return Batch(*values[:-1], done=values[-1].bool())  # pyright: ignore[reportCallIssue]
+        names = [field.name for field in fields(self.BATCH)]
+        kinds = {"done": torch.bool}
+        return self.BATCH(
+            **{name: torch.zeros(*size, *shapes[name], dtype=kinds.get(name), device=device) for name in names}
+        )
+
+    # learning
 
     @abstractmethod
-    def learn(self, batch: Batch) -> None:
+    def learn(self, batch: Experience) -> None:
         """Make use of a batch."""
+
+    def compare(
+        self, obs: Float[Tensor, "members rows n o"], weight: Weight = None, newest: Tensor | None = None
+    ) -> Comparison:
+        """How agents are compared in an update on ``obs``.
+
+        What is random in a loss is drawn outside: drawn in there, a compiled backward pass might draw it again.
+        """
+        return Comparison(self.draw_offsets(obs), weight, newest)
+
+    def draw_offsets(self, obs: Float[Tensor, "members rows n o"]) -> Int[Tensor, "members frames k"] | None:
+        """Which agents are compared at each frame, random ones if not all are."""
+        n = self.team.n_agents
+        compared = self.settings.compared(n)
+        if compared == n:
+            return None
+        return self.rng.permutation(n, self.settings.estimated(obs.shape[1]))[..., :compared]
+
+    def act_and_estimate(
+        self,
+        obs: Float[Tensor, "members rows n o"],
+        how: Comparison,
+        current: Float[Tensor, " members"] | None = None,
+    ) -> Estimated:
+        """A training pass: the policies' outputs, scaled by a new estimate and with its gradient; and that estimate.
+
+        The estimate that comes beside them has no gradient: it is only committed, and a compiler would write a backward
+        pass for it too. ``current`` is an estimate of just now, in place of the committed one.
+        """
+        if how.newest is None and how.offsets is None and self.settings.estimated(obs.shape[1]) == obs.shape[1]:
+            params, snd_hat = self.policy.forward_and_estimate(obs, weight=_of_rows(how.weight), kept=current)
+        else:
+            snd_hat = self.estimate(obs, how, current)
+            params = self.policy(obs, snd_hat)
+        return Estimated(params, snd_hat.detach())
+
+    def estimate(self, obs: Tensor, how: Comparison, current: Tensor | None = None) -> Float[Tensor, " members"]:
+        """The estimate of a training pass, with its gradient: on the first frames, which are in random order."""
+        frames = self.settings.estimated(obs.shape[1])
+        if how.newest is not None:
+            return self.policy.estimate(how.newest[:, :frames], how.offsets, kept=current)
+        weight = None if how.weight is None else _of_rows(how.weight[:frames])
+        return self.policy.estimate(obs[:, :frames], how.offsets, weight=weight, kept=current)
+
+    def descend(self, loss: Float[Tensor, " members"], *optimisers: PopulationAdam) -> None:
+        """One step of each member on its own loss, its gradients clipped for each optimiser by themselves."""
+        parameters = [p for optimiser in optimisers for p in optimiser.parameters]
+        gradients = list(torch.autograd.grad(loss.sum(), parameters))
+        for optimiser in optimisers:
+            own, gradients = gradients[: len(optimiser.parameters)], gradients[len(optimiser.parameters) :]
+            gradient = flat(own)
+            self._step(optimiser, gradient, self._clip_factors(gradient, self.max_grad_norm))
+
+    # the action-space loss
+
+    def mean(self, params: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch n a"]:
+        """The means among a policy's outputs."""
+        return params[..., : len(self.team.low)]
+
+    def executed(self, params: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch n a"]:
+        """The means in the action box."""
+        return into_box(self.policy, self.mean(params), self.low, self.high)
+
+    def action_loss(self, params: Tensor, weight: Weight = None) -> Float[Tensor, " members"]:
+        """Each member's action-space loss as trained on: squared, averaged, times ``action_loss_weight``."""
+        squared = action_space_loss(self.mean(params), self.low, self.high).square()
+        return self.action_loss_weight * average(squared, weight)
+
+    def merged(
+        self, actor_loss: Float[Tensor, " members"], params: Tensor, weight: Weight = None
+    ) -> Float[Tensor, " members"]:
+        """The actor's loss, with the action-space loss where that is merged."""
+        return actor_loss + self.action_loss(params, weight) if self.settings.action_loss == "merged" else actor_loss
+
+    def step_action_loss(self, obs: Float[Tensor, "members rows n o"], how: Comparison) -> None:
+        """The original's way: after each step, one of its own on the same frames, which leaves the estimate alone."""
+        if self.settings.action_loss == "separate":
+            again = self.compare(obs, how.weight, how.newest)
+            self.descend(self._separate_action_loss(obs, again), self.action_adam)
+
+    def separate_action_loss(
+        self, obs: Float[Tensor, "members rows n o"], how: Comparison
+    ) -> Float[Tensor, " members"]:
+        """Each member's action-space loss in a pass of its own, whose estimate has a gradient and is not committed.
+
+        Of each agent at its own observations, as in the original, or at those of all agents: then it is no way to meet
+        the loss to move diversity to where an agent does not act.
+        """
+        if self.settings.action_loss_rows == "own":
+            return self.action_loss(self.act_and_estimate(obs, how).params, how.weight)
+        everyone = self.policy.everyone(obs, self.estimate(obs, how))
+        weight = None if how.weight is None else how.weight.repeat_interleave(self.team.n_agents)
+        return self.action_loss(everyone, weight)
+
+    def estimated_on(self, newest: Float[Tensor, "members rows n o"]) -> Float[Tensor, "members rows n o"]:
+        """As many frames as ``newest`` that the diversity estimate is made of: those of the newest batch themselves."""
+        return newest
+
+    # what it is made of
 
     @abstractmethod
     def modules(self) -> dict[str, nn.Module]:
@@ -128,118 +271,14 @@ class Learner(ABC):
         """All other tensors that carry over from one batch to the next, by name."""
         return {"rng.counter": self.rng.counter}
 
-    def draw_offsets(self, obs: Float[Tensor, "members rows n o"]) -> Int[Tensor, "members frames k"] | None:
-        """Which agents :meth:`act_and_estimate` compares at each frame, as :meth:`DiCo.estimate` takes them."""
-        n = self.team.n_agents
-        compared = self.config.compared(n)
-        if compared == n:
-            return None
-        return self.rng.permutation(n, self.config.estimated(obs.shape[1]))[..., :compared]
-
-    def act_and_estimate(
-        self,
-        obs: Float[Tensor, "members rows n o"],
-        offsets: Tensor | None = None,
-        weight: Weight = None,
-        *,
-        recent: Float[Tensor, "members rows n o"] | None = None,
-        kept: Float[Tensor, " members"] | None = None,
-    ) -> Estimated:
-        """A training pass; the estimate is made on all frames, or on the first of them, which are in random order.
-
-        ``recent`` are frames that it is made on instead. ``kept`` is an estimate of just now, in place of the committed
-        one. The parameters have the estimate's gradient. The estimate that comes beside them has none: it is only kept,
-        and a compiler would write a backward pass for it too.
-        """
-        if recent is None and offsets is None and self.config.estimated(obs.shape[1]) == obs.shape[1]:
-            params, snd_hat = self.policy.forward_and_estimate(obs, weight=_of_rows(weight), kept=kept)
-        else:
-            snd_hat = self.estimate(obs, offsets, weight, recent, kept)
-            params = self.policy(obs, snd_hat)
-        return Estimated(params, snd_hat.detach())
-
-    def estimate(
-        self,
-        obs: Tensor,
-        offsets: Tensor | None,
-        weight: Weight,
-        recent: Tensor | None,
-        kept: Tensor | None = None,
-    ) -> Float[Tensor, " members"]:
-        """The estimate of a training pass, with its gradient."""
-        frames = self.config.estimated(obs.shape[1])
-        if recent is not None:
-            return self.policy.estimate(recent[:, :frames], offsets, kept=kept)
-        weight = None if weight is None else _of_rows(weight[:frames])
-        return self.policy.estimate(obs[:, :frames], offsets, weight=weight, kept=kept)
-
-    def improve(
-        self,
-        optimisers: Sequence[PopulationAdam],
-        obs: Float[Tensor, "members rows n o"],
-        *rest: Tensor,
-        **estimation: Tensor | None,
-    ) -> None:
-        """One step of each optimiser on the loss, then the new estimate, then the action-space loss where it is apart.
-
-        ``estimation`` is ``weight`` or ``recent`` of :meth:`act_and_estimate`, where there is one. What is random in
-        the loss comes from outside: drawn in there, a compiled backward pass might draw it again.
-        """
-        given = {name: value for name, value in estimation.items() if value is not None}
-        loss, snd_hat = self._loss(obs, *rest, self.draw_offsets(obs), **given)
-        self.descend(loss, *optimisers)
-        self.policy.commit_(snd_hat)
-        self.step_action_loss(obs, **given)
-
-    def mean(self, params: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch n a"]:
-        """The means among a policy's outputs."""
-        return params[..., : len(self.team.low)]
-
-    def executed(self, params: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch n a"]:
-        """The means in the action box."""
-        return into_box(self.policy, self.mean(params), self.low, self.high)
-
-    def action_loss(self, params: Tensor, weight: Weight = None) -> Float[Tensor, " members"]:
-        """Each member's action-space loss as trained on: squared, averaged, times ``action_loss_weight``."""
-        squared = action_space_loss(self.mean(params), self.low, self.high).square()
-        return self.config.action_loss_weight * average(squared, weight)
-
-    def merged(
-        self, actor_loss: Float[Tensor, " members"], params: Tensor, weight: Weight = None
-    ) -> Float[Tensor, " members"]:
-        """The actor's loss, with the action-space loss where that is merged."""
-        return actor_loss + self.action_loss(params, weight) if self.config.action_loss == "merged" else actor_loss
-
-    def step_action_loss(self, obs: Float[Tensor, "members rows n o"], **estimation: Tensor) -> None:
-        """The original's way: after each step, one of its own on the same frames, which leaves the estimate alone."""
-        if self.config.action_loss == "separate":
-            self.descend(self._own_action_loss(obs, self.draw_offsets(obs), **estimation), self.action_adam)
-
-    def own_action_loss(
-        self,
-        obs: Float[Tensor, "members rows n o"],
-        offsets: Tensor | None,
-        weight: Weight = None,
-        recent: Tensor | None = None,
-    ) -> Float[Tensor, " members"]:
-        """Each member's action-space loss in a pass of its own, whose estimate has a gradient and is not kept.
-
-        Of each agent at its own observations, as in the original, or at those of all agents: then it is no way to meet
-        the loss to move diversity to where an agent does not act.
-        """
-        if self.config.action_loss_rows == "own":
-            return self.action_loss(self.act_and_estimate(obs, offsets, weight, recent=recent).params, weight)
-        everyone = self.policy.everyone(obs, self.estimate(obs, offsets, weight, recent))
-        return self.action_loss(everyone, None if weight is None else weight.repeat_interleave(self.team.n_agents))
-
-    def descend(self, loss: Float[Tensor, " members"], *optimisers: PopulationAdam) -> None:
-        """One step of each member on its own loss, its gradients clipped for each optimiser by themselves."""
-        parameters = [p for optimiser in optimisers for p in optimiser.parameters]
-        gradients = list(torch.autograd.grad(loss.sum(), parameters))
-        for optimiser in optimisers:
-            own, gradients = gradients[: len(optimiser.parameters)], gradients[len(optimiser.parameters) :]
-            gradient = flat(own)
-            self._step(optimiser, gradient, self._clip_factors(gradient, self.config.max_grad_norm))
+    def constants(self) -> dict[str, Tensor]:
+        """What sets members apart and never changes, by name."""
+        rates = {f"{name}.lr": optimiser.lr for name, optimiser in self.optimisers().items()}
+        return rates | {
+            "rng.keys": self.rng.keys,
+            "max_grad_norm": self.max_grad_norm,
+            "action_loss_weight": self.action_loss_weight,
+        }
 
     def tensors(self) -> dict[str, Tensor]:
         """Everything that an update writes and the next one reads, by name."""
@@ -250,55 +289,39 @@ class Learner(ABC):
             named |= {f"adam.{kind}.{name}": value for name, value in optimiser.tensors().items()}
         return named
 
-    @torch.no_grad()
-    def measure(self, batch: Batch) -> dict[str, Float[Tensor, "members *pairs"]]:
-        """What the run folder says of each member after a batch; ``distances`` is the one with several numbers.
+    def numbers(self, name: str) -> list[float]:
+        """A field of each member."""
+        return [getattr(member, name) for member in self.members]
 
-        Diversity is measured three times: ``snd`` on the newest batch, ``snd_train`` on what the estimate is made of,
-        and ``snd_acted`` on the newest batch with the means brought into the action box, as agents execute them.
-        """
-        obs = batch.obs.flatten(1, 2)
-        obs = obs[:, spaced(obs.shape[1], self.team.n_agents, obs.device)]
-        params, everyone = self.policy(obs), self.policy.everyone(obs)
-        controlled, means = self.config.metric, self.mean(everyone)
-        trained_on = self.estimated_on(obs)
-        return {
-            "reward": average(batch.reward),
-            "snd": snd(everyone),
-            **({} if controlled == "snd" else {controlled: METRICS[controlled].fn(everyone)}),
-            "snd_train": snd(everyone if trained_on is obs else self.policy.everyone(trained_on)),
-            "snd_acted": snd(self.executed(everyone)),
-            "snd_hat": self.policy.snd_hat.clone(),
-            "scale": self.policy.scale(),
-            "overflow": average(action_space_loss(self.mean(params), self.low, self.high)),
-            "overflow_all": average(action_space_loss(means, self.low, self.high)),
-            **self._distances(everyone),
-        }
+    def vector(self, numbers: Iterable[float]) -> Float[Tensor, " members"]:
+        """A number for each member."""
+        return torch.tensor(list(numbers), dtype=torch.get_default_dtype(), device=self.rng.keys.device)
 
-    def estimated_on(self, newest: Float[Tensor, "members rows n o"]) -> Float[Tensor, "members rows n o"]:
-        """As many frames as ``newest`` that the diversity estimate is made of: those of the newest batch themselves."""
-        return newest
-
-    def _distances(self, everyone: Float[Tensor, "members rows n d"]) -> dict[str, Float[Tensor, "members pairs"]]:
-        """How differently each two agents behave, in the order of ``pairwise_w2``."""
-        n = self.team.n_agents
-        if not 2 <= n <= MAX_DISTANCES:
-            return {}
-        return {"distances": upper(behavioural_distances(everyone))}
-
-    def _critic(self, inputs: int, members: Sequence[int]) -> nn.Module:
-        make = CentralCritic if self.config.central else LocalCritic
-        critic = make(self.team.n_agents, inputs, self.config.hidden, members).to(self.low.device)
+    def critic_network(self, inputs: int, *stacked: int) -> Critic:
+        """A critic for each member, or several."""
+        sizes = (self.team.n_agents, inputs, self.settings.hidden, (self.n_members, *stacked))
+        critic = self.make_critic(*sizes).to(self.low.device)
         initialise_(critic, self.rng)
         return critic
 
-    def _adam(self, module: nn.Module, lr: float, eps: float) -> PopulationAdam:
-        return PopulationAdam(list(module.parameters()), lr, eps)
+    def adam(self, module: nn.Module) -> PopulationAdam:
+        """The optimiser of actors and critics."""
+        rates = self.vector(self.numbers("lr"))
+        return PopulationAdam(list(module.parameters()), rates, self.settings.adam_eps)
 
 
 def _of_rows(weight: Weight) -> Tensor | None:
     """The weight of each frame as that of its agents' observations."""
     return None if weight is None else weight[:, None]
+
+
+def across(vector: Float[Tensor, " members"], values: Float[Tensor, "members ..."]) -> Float[Tensor, "members ..."]:
+    """A number for each member, in a shape that meets ``values``.
+
+    >>> across(torch.ones(2), torch.zeros(2, 5, 3)).shape
+    torch.Size([2, 1, 1])
+    """
+    return vector.reshape(-1, *[1] * (values.ndim - 1))
 
 
 def average(values: Float[Tensor, "members rows *rest"], weight: Weight = None) -> Float[Tensor, " members"]:

@@ -5,7 +5,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from dico.training.population import Population
+from dico.metrics import METRICS
+from dico.training.blocks import AnyPopulation
 
 LOGGED = ("reward", "snd", "snd_hat", "scale", "overflow")
 
@@ -20,11 +21,9 @@ class TensorBoard:
             raise ValueError('--tensorboard needs tensorboard: pip install "dico-marl[tensorboard]"') from None
         self.make = SummaryWriter
 
-    def begin(self, population: Population, folder: Path) -> None:
+    def begin(self, population: AnyPopulation, folder: Path) -> None:
         """One writer per member, so that they overlay."""
-        self.writers = [
-            self.make(str(folder / "tensorboard" / f"snd={text},seed={seed}")) for text, seed in population.members
-        ]
+        self.writers = [self.make(str(folder / "tensorboard" / member.name)) for member in population.members]
 
     def say(self, message: str) -> None:
         """Messages are the progress display's."""
@@ -32,7 +31,7 @@ class TensorBoard:
     def iteration(self, rows: Sequence[dict[str, Any]], seconds: float) -> None:  # noqa: ARG002
         """Write the metrics."""
         for row in rows:
-            for name in LOGGED:
+            for name in _logged(row):
                 self.writers[row["member"]].add_scalar(_key(row, name), row[name], row["frames"])
 
     def end(self) -> None:
@@ -51,8 +50,9 @@ class WandB:
             raise ValueError('--wandb needs wandb: pip install "dico-marl[wandb]"') from None
         self.wandb: Any = wandb
 
-    def begin(self, population: Population, folder: Path) -> None:
+    def begin(self, population: AnyPopulation, folder: Path) -> None:
         """Start the run."""
+        self.names = [member.name for member in population.members]
         self.run = self.wandb.init(project="dico", name=folder.name, dir=str(folder), config=asdict(population.config))
 
     def say(self, message: str) -> None:
@@ -60,12 +60,17 @@ class WandB:
 
     def iteration(self, rows: Sequence[dict[str, Any]], seconds: float) -> None:
         """Log the metrics."""
-        values = {f"snd={r['constraint']},seed={r['seed']}/{_key(r, name)}": r[name] for r in rows for name in LOGGED}
+        values = {f"{self.names[row['member']]}/{_key(row, name)}": row[name] for row in rows for name in _logged(row)}
         self.run.log({**values, "seconds": seconds}, step=rows[0]["frames"])
 
     def end(self) -> None:
         """Finish the run."""
         self.run.finish()
+
+
+def _logged(row: dict[str, Any]) -> list[str]:
+    """With the controlled metric, where that is not SND."""
+    return [*LOGGED, *(name for name in METRICS if name in row and name not in LOGGED)]
 
 
 def _key(row: dict[str, Any], name: str) -> str:

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from dico._spaced import measured_frames
+from dico.tasks import TASKS
 from dico.training.config import Config
 from dico.training.learner import Learner
 from dico.training.offpolicy import OffPolicyLearner
@@ -39,7 +40,7 @@ class Plan:
     batch: int
     """The newest frames, the starts drawn ahead, and gradients."""
     replay: int
-    """Frames kept for replay."""
+    """The replay buffer."""
     working: int
     """What an update, or measuring, holds at its peak; an estimate."""
 
@@ -50,21 +51,21 @@ class Plan:
 
     @classmethod
     def of(cls, config: Config) -> "Plan":
-        """The plan of a configuration: a population of one, made of shapes without memory (VMAS needs some)."""
-        one = Population(config, Stage("eager", "cpu" if config.task.startswith("vmas:") else "meta"), members=[0])
+        """The plan of a configuration: a population of one, made of shapes without memory (others' tasks need some)."""
+        one = Population(config, Stage("eager", "meta" if config.task in TASKS else "cpu"), indices=[0])
         starts = _bytes(tensors_of(one.rollout.state).values()) * STARTS_PER_ENV
         gradients = sum(
             _bytes(module.parameters()) for learner in one.learners for module in learner.modules().values()
         )
         batches = (learner.empty_batch(config.steps, config.envs) for learner in one.learners)
         frames = _bytes(getattr(batch, field.name) for batch in batches for field in fields(batch))
-        kept = (
+        stored = (
             value
             for learner in one.learners
             if isinstance(learner, OffPolicyLearner)
             for value in learner.replay_buffer.values()
         )
-        return cls(_bytes(one.tensors().values()), frames + starts + gradients, _bytes(kept),
+        return cls(_bytes(one.tensors().values()), frames + starts + gradients, _bytes(stored),
                    sum(_working(learner) for learner in one.learners))  # fmt: skip
 
     def fitting(self, free: int) -> int:
@@ -92,14 +93,16 @@ def free_bytes(device: torch.device) -> int | None:
 
 def _working(learner: Learner) -> int:
     """Hidden units of all rows at once, times the numbers held for each."""
-    config, n = learner.config, learner.team.n_agents
-    frames = min(config.minibatch, config.frames_per_batch) if config.on_policy else config.batch
-    batch = config.frames_per_batch
-    apart = (batch + padding(config, batch)) % frames / frames if config.on_policy else 0.0
+    config, n, batch = learner.settings, learner.team.n_agents, learner.settings.frames_per_batch
+    frames = min(config.minibatch, batch) if learner.ON_POLICY else config.batch
+    apart = (batch + padding(config, batch)) % frames / frames if learner.ON_POLICY else 0.0
     estimated, compared = config.estimated(frames), config.compared(n)
-    own = n if estimated < frames or compared < n else 0  # otherwise among those of the estimate
-    critics = 1 if config.on_policy else 3  # the target's and the actor's view of it too
-    updating = COPIES * frames * (n + own + critics * n) + COMPARED_COPIES * estimated * n * compared
+    elsewhere = not learner.ON_POLICY and config.estimate_on == "newest"
+    own = n if elsewhere or estimated < frames or compared < n else 0  # otherwise among those of the estimate
+    updating = COPIES * frames * n * (1 + learner.CRITIC_PASSES) + COPIES * frames * own
+    updating += COMPARED_COPIES * estimated * n * compared
+    if config.action_loss == "separate" and config.action_loss_rows == "all":
+        updating = max(updating, (COPIES + COMPARED_COPIES) * frames * n * n)
     measuring = 3 * measured_frames(n) * (n + n * n)  # without a backward pass
     hidden = max(config.hidden, default=1) * len(config.hidden)
     # every captured graph has memory of its own

@@ -1,100 +1,121 @@
-"""What DDPG and SAC share: experience replay and many updates for each batch."""
+"""What DDPG, TD3 and SAC share: experience replay, target networks and many updates for each batch."""
 
 import copy
 from abc import abstractmethod
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, TypeVar
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from dico.training.learner import Batch, Learner, take
+from dico.training.learner import Batch, Comparison, Learner, across, take
 from dico.training.optimiser import PopulationAdam
 
 
-class OffPolicyLearner(Learner):
-    """A learner that draws from all it has kept, with a critic of actions that a target network follows."""
+@dataclass(frozen=True)
+class ReplayBatch(Batch):
+    """With what was done."""
 
+    action: Float[Tensor, "members steps envs n a"]
+    """In the action box."""
+
+
+@dataclass(frozen=True)
+class ReplayMinibatch:
+    """Frames of the replay buffer, each member's own."""
+
+    obs: Float[Tensor, "members rows n o"]
+    next_obs: Float[Tensor, "members rows n o"]
+    action: Float[Tensor, "members rows n a"]
+    reward: Float[Tensor, "members rows n"]
+    done: Float[Tensor, "members rows"]
+    how: Comparison
+
+
+Sampled = TypeVar("Sampled", bound=ReplayMinibatch)
+"""The minibatch of an algorithm."""
+
+
+class OffPolicyLearner(Learner[ReplayBatch], Generic[Sampled]):
+    """A learner that draws from a replay buffer, with critics of actions that target networks follow."""
+
+    ON_POLICY = False
+    BATCH = ReplayBatch
     CRITICS: ClassVar[tuple[int, ...]] = ()
-    """Leading dimensions of the critic's parameters, after the members."""
+    """How many critics a member has, if not one: a dimension of their parameters after the members."""
 
     def __init__(self, *args, **options):
         super().__init__(*args, **options)
         n, o, a = self.team.n_agents, self.team.obs_dim, len(self.team.low)
-        shapes = {"obs": (n, o), "next_obs": (n, o), "raw": (n, a), "reward": (n,), "done": ()}
-        size = (self.n_members, self.config.replay)
-        self.replay_buffer = {
-            name: torch.zeros(*size, *shape, device=self.low.device) for name, shape in shapes.items()
-        }
-        self.count = torch.zeros((), dtype=torch.int64, device=self.low.device)
-        self.critic = self._critic(o + a, (self.n_members, *self.CRITICS))
-        self.critic_adam = self._adam(self.critic, self.config.lr, self.config.adam_eps)
+        shapes = {"obs": (n, o), "next_obs": (n, o), "action": (n, a), "reward": (n,), "done": ()}
+        size, device = (self.n_members, self.settings.replay), self.low.device
+        self.replay_buffer = {name: torch.zeros(*size, *shape, device=device) for name, shape in shapes.items()}
+        self.count = torch.zeros((), dtype=torch.int64, device=device)
+        self.critic = self.critic_network(o + a, *self.CRITICS)
+        self.critic_adam = self.adam(self.critic)
         self.target_critic = copy.deepcopy(self.critic).requires_grad_(requires_grad=False)
-        self._sample_and_update = self.stage.procedure(
-            lambda: self.update(*self.sample()), lambda: self.tensors().values()
-        )
+        self.gamma = self.vector(self.numbers("gamma"))
+        self._sample_and_update = self.stage.procedure(lambda: self.update(self.sample()), self._touched)
 
-    def learn(self, batch: Batch) -> None:
-        """Keep the batch, then update on random frames."""
+    def learn(self, batch: ReplayBatch) -> None:
+        """Store the batch, then update on random frames."""
         self.store(batch)
-        for _ in range(self.config.updates):
+        for _ in range(self.settings.updates):
             self._sample_and_update()
 
-    def store(self, batch: Batch) -> None:
+    @abstractmethod
+    def update(self, minibatch: Sampled) -> None:
+        """One step on sampled frames."""
+
+    def store(self, batch: ReplayBatch) -> None:
         """Write the batch over the oldest frames."""
         rows = batch.done.flatten(1, 2).shape[1]
-        at = (self.count + torch.arange(rows, device=self.count.device)) % self.config.replay
-        for name, kept in self.replay_buffer.items():
-            kept[:, at] = getattr(batch, name).flatten(1, 2).to(kept.dtype)
+        at = (self.count + torch.arange(rows, device=self.count.device)) % self.settings.replay
+        for name, stored in self.replay_buffer.items():
+            stored[:, at] = getattr(batch, name).flatten(1, 2).to(stored.dtype)
         self.count += rows
 
-    def sample(self) -> list[Tensor]:
-        """Random frames, each member's own: observation, next observation, action, reward, done.
+    @abstractmethod
+    def sample(self) -> Sampled:
+        """Random frames, each member's own, and what else an update needs."""
 
-        And, where the estimate is made on the newest batch, observations of that.
-        """
-        index = self.draw(self.config.batch)
-        drawn = [take(kept, index) for kept in self.replay_buffer.values()]
-        if self.config.estimate_on == "newest":
-            batch = torch.full_like(self.count, self.config.frames_per_batch)
-            drawn.append(self._newest(self.rng.integers(batch, self.config.batch)))
-        return drawn
+    def sampled_frames(self) -> dict[str, Any]:
+        """The fields that all minibatches have; where the estimate is made on it, with frames of the newest batch."""
+        rows = self.settings.batch
+        index, newest = self.draw(rows), None
+        if self.settings.estimate_on == "newest":
+            batch = torch.full_like(self.count, self.settings.frames_per_batch)
+            newest = self._newest(self.rng.integers(batch, rows))
+        drawn = {name: take(stored, index) for name, stored in self.replay_buffer.items()}
+        return {**drawn, "how": self.compare(drawn["obs"], newest=newest)}
 
     def draw(self, rows: int) -> Int[Tensor, "members rows"]:
-        """Uniform among the frames kept so far."""
-        filled = self.count.clamp(max=self.config.replay)
+        """Uniform among the frames stored so far."""
+        filled = self.count.clamp(max=self.settings.replay)
         return self.rng.integers(filled, rows)
 
     def estimated_on(self, newest: Float[Tensor, "members rows n o"]) -> Float[Tensor, "members rows n o"]:
-        """Frames of the replay, evenly spaced, unless the estimate is made on the newest."""
-        if self.config.estimate_on == "newest":
+        """Frames of the replay buffer, evenly spaced, unless the estimate is made on the newest."""
+        if self.settings.estimate_on == "newest":
             return newest
         rows = newest.shape[1]
-        filled = self.count.clamp(max=self.config.replay)
+        filled = self.count.clamp(max=self.settings.replay)
         spread = self.replay_buffer["obs"][:, torch.arange(rows, device=filled.device) * filled // rows]
-        return torch.where(filled > 0, spread, newest)  # a group that never learns keeps nothing
+        return torch.where(filled > 0, spread, newest)  # a group that never learns stores nothing
 
-    def _newest(self, index: Int[Tensor, "members rows"]) -> Float[Tensor, "members rows n o"]:
-        """Observations of the newest batch, by how many frames they are from its end."""
-        return take(self.replay_buffer["obs"], (self.count - 1 - index) % self.config.replay)
-
-    @abstractmethod
-    def update(
-        self,
-        obs: Tensor,
-        next_obs: Tensor,
-        action: Tensor,
-        reward: Tensor,
-        done: Tensor,
-        recent: Tensor | None = None,
-    ) -> None:
-        """One step on sampled frames; the estimate is made on ``recent`` ones, if given."""
-
-    def target(
+    def td_target(
         self, reward: Float[Tensor, "members rows n"], done: Float[Tensor, "members rows"], next_value: Tensor
     ) -> Float[Tensor, "members rows n"]:
         r""":math:`r+\gamma(1-d)V(s')`."""
-        return reward + self.config.gamma * (1 - done[..., None]) * next_value
+        return reward + across(self.gamma, reward) * (1 - done[..., None]) * next_value
+
+    def _newest(self, index: Int[Tensor, "members rows"]) -> Float[Tensor, "members rows n o"]:
+        """Observations of the newest batch, by how many frames they are from its end."""
+        return take(self.replay_buffer["obs"], (self.count - 1 - index) % self.settings.replay)
+
+    def _touched(self) -> list[Tensor]:
+        return list(self.tensors().values())
 
     def modules(self) -> dict[str, nn.Module]:
         """All networks by name."""
@@ -105,5 +126,9 @@ class OffPolicyLearner(Learner):
         return super().optimisers() | {"critic": self.critic_adam}
 
     def buffers(self) -> dict[str, Tensor]:
-        """The number of frames ever kept; the frames themselves are saved apart."""
+        """The number of frames ever stored; the frames themselves are saved apart."""
         return super().buffers() | {"count": self.count}
+
+    def constants(self) -> dict[str, Tensor]:
+        """What sets members apart and never changes, by name."""
+        return super().constants() | {"gamma": self.gamma}

@@ -18,7 +18,9 @@ def flat(tensors: Sequence[Tensor]) -> Float[Tensor, "members all"]:
     return torch.cat([tensor.reshape(len(tensor), -1) for tensor in tensors], 1)
 
 
-def clip_factors(gradient: Float[Tensor, "members all"], max_norm: float) -> Float[Tensor, " members"]:
+def clip_factors(
+    gradient: Float[Tensor, "members all"], max_norm: float | Float[Tensor, " members"]
+) -> Float[Tensor, " members"]:
     r"""Each member's factor :math:`\min(1, m/\|g\|)`, which brings the norm of its gradient to at most m.
 
     >>> clip_factors(torch.tensor([[3.0, 4.0], [0.3, 0.4]]), 1.0)

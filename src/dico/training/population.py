@@ -2,29 +2,20 @@
 
 import time
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from torch import Tensor
 
 from dico._checks import check_choice, pairs
 from dico.constraints import parse_constraint, stack_constraints, uncontrolled
-from dico.tasks import from_settings
+from dico.members import Member
+from dico.tasks import Group, from_settings
 from dico.training.config import Config
-from dico.training.ddpg import DDPG
 from dico.training.learner import Learner, Team
-from dico.training.ppo import PPO
+from dico.training.measure import measure
 from dico.training.rollout import Rollout
-from dico.training.sac import SAC
 from dico.training.staging import Stage
-
-LEARNERS: dict[str, type[Learner]] = {
-    "ippo": PPO,
-    "mappo": PPO,
-    "iddpg": DDPG,
-    "maddpg": DDPG,
-    "isac": SAC,
-    "masac": SAC,
-}
 
 
 class Population:
@@ -36,21 +27,16 @@ class Population:
     ['0', '0.3', '1', 'free']
     """
 
-    def __init__(
-        self,
-        config: Config,
-        stage: Stage | None = None,
-        members: Sequence[int] | None = None,
-    ):
+    def __init__(self, config: Config, stage: Stage | None = None, indices: Sequence[int] | None = None):
         self.config = config
         self.stage = stage or Stage("eager")
-        self.indices = list(range(len(config.members)) if members is None else members)
-        """Which of the configuration's members these are."""
-        self.members = [config.members[k] for k in self.indices]
+        everyone = config.members
+        self.members: list[Member] = everyone if indices is None else [everyone[k] for k in indices]
+        """All of the configuration's, or those of the indices given."""
         self.task = from_settings(config.task, config.task_options)
         self._check_groups()
-        seeds = [seed for _, seed in self.members]
-        self.learners = [self._learner(index, seeds) for index in range(len(self.task.groups))]
+        self.learners = [self._learner(group, index + 1) for index, group in enumerate(self.task.groups)]
+        seeds = [member.seed for member in self.members]
         self.rollout = Rollout(self.task, config.envs, seeds, stream=0, stage=self.stage)
         self.iteration = 0
 
@@ -64,15 +50,21 @@ class Population:
         """Whether the frames asked for are reached."""
         return self.iteration >= self.config.iterations
 
+    @property
+    def at_once(self) -> int:
+        """Members that are on the device at a time."""
+        return len(self.members)
+
     def iterate(self) -> list[dict[str, Any]]:
         """Collect, learn, measure: one row for each member and group."""
         start = time.perf_counter()
-        batches = self.rollout.collect(self.learners, self.config.steps, self.frames)
-        for learner, batch in zip(self.learners, batches, strict=True):
-            if self.frames < self.config.frozen_after(learner.team.name):
-                learner.learn(batch)
+        with self.stage.precise():
+            batches = self.rollout.collect(self.learners, self.config.steps, self.frames)
+            for learner, batch in zip(self.learners, batches, strict=True):
+                if self.frames < self.config.frozen_after(learner.team.name):
+                    learner.learn(batch)
+            measured = [measure(learner, batch) for learner, batch in zip(self.learners, batches, strict=True)]
         self.iteration += 1
-        measured = [learner.measure(batch) for learner, batch in zip(self.learners, batches, strict=True)]
         seconds = time.perf_counter() - start
         return [
             row
@@ -81,31 +73,39 @@ class Population:
         ]
 
     def tensors(self) -> dict[str, Tensor]:
-        """Everything that carries over to the next iteration, but for the replayed frames; by name."""
+        """Everything that carries over to the next iteration, but for the replay buffers; by name."""
         named = {f"rollout.{name}": value for name, value in self.rollout.tensors().items()}
         for learner in self.learners:
             named |= {f"{learner.team.name}.{name}": value for name, value in learner.tensors().items()}
         return named
 
-    def _learner(self, index: int, seeds: Sequence[int]) -> Learner:
-        group = self.task.groups[index]
+    def constants(self) -> dict[str, Tensor]:
+        """What sets members apart and never changes, by name."""
+        named = {"rollout.rng.keys": self.rollout.rng.keys}
+        for learner in self.learners:
+            named |= {f"{learner.team.name}.{name}": value for name, value in learner.constants().items()}
+        return named
+
+    def _learner(self, group: Group, stream: int) -> Learner:
         teams = [each.name for each in self.task.groups if len(each.agents) > 1]
         controlled = self.config.controlled or teams[:1] or [self.task.groups[0].name]
         n_agents = len(group.agents)
         goals = [
-            parse_constraint(text) if group.name in controlled else uncontrolled(n_agents) for text, _ in self.members
+            parse_constraint(member.constraint) if group.name in controlled else uncontrolled(n_agents)
+            for member in self.members
         ]
         team = Team(group.name, n_agents, group.obs_dim, self.task.action_low, self.task.action_high)
-        make = LEARNERS[self.config.algorithm]
-        return make(self.config, team, stack_constraints(goals), seeds, index + 1, self.stage)
+        make, critic = self.config.spec.learner, self.config.spec.critic
+        return make(self.config, self.members, team, stack_constraints(goals), critic, stream, self.stage)
 
     def _rows(self, learner: Learner, values: dict[str, Tensor], seconds: float) -> list[dict[str, Any]]:
         columns = {name: value.tolist() for name, value in values.items()}
         several = {"group": learner.team.name} if len(self.learners) > 1 else {}
         return [
-            {"member": member, "constraint": text, "seed": seed, **several, "iteration": self.iteration,
+            {"member": member.index, "constraint": member.constraint, "seed": member.seed,
+             **{name: asdict(member)[name] for name in self.config.varied}, **several, "iteration": self.iteration,
              "frames": self.frames, **{name: column[k] for name, column in columns.items()}, "seconds": seconds}
-            for k, (member, (text, seed)) in enumerate(zip(self.indices, self.members, strict=True))
+            for k, member in enumerate(self.members)
         ]  # fmt: skip
 
     def _check_groups(self) -> None:

@@ -14,7 +14,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.table import Table
 
 from dico.metrics import METRICS
-from dico.training.population import Population
+from dico.training.blocks import AnyPopulation
 
 SECONDS_BETWEEN_LINES = 5.0
 
@@ -44,7 +44,7 @@ class Display(ABC):
     def __init__(self, console: Console):
         self.console = console
 
-    def begin(self, population: Population, folder: Path) -> None:
+    def begin(self, population: AnyPopulation, folder: Path) -> None:
         """Say what is trained."""
         self.population = population
         self.compiling = population.stage.compiles
@@ -74,7 +74,7 @@ class Display(ABC):
 class LiveProgress(Display):
     """A table of levels above a bar with frames/s and the time left."""
 
-    def begin(self, population: Population, folder: Path) -> None:
+    def begin(self, population: AnyPopulation, folder: Path) -> None:
         """Show the bar."""
         super().begin(population, folder)
         self.bar = Progress(
@@ -141,11 +141,11 @@ def _mean(rows: Sequence[dict[str, Any]], name: str) -> str:
     return f"{mean(values):.4f}" if values else "diverged"
 
 
-def _total(population: Population) -> int:
+def _total(population: AnyPopulation) -> int:
     return population.config.iterations * population.config.frames_per_batch
 
 
-def _title(population: Population, folder: Path) -> str:
+def _title(population: AnyPopulation, folder: Path) -> str:
     config = population.config
     count, stage = len(population.members), population.stage
     members = "1 member" if count == 1 else f"{count} members"

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from dico.runs import RunError
+from dico.training.blocks import AnyPopulation
 from dico.training.offpolicy import OffPolicyLearner
-from dico.training.population import Population
 
 
 class ReplayStore:
@@ -19,7 +19,7 @@ class ReplayStore:
     checkpoint only ever overwrites frames that no kept one needs, so each of those can be resumed from exactly.
     """
 
-    def __init__(self, population: Population, folder: Path, frames_between_checkpoints: int, checkpoints: int):
+    def __init__(self, population: AnyPopulation, folder: Path, frames_between_checkpoints: int, checkpoints: int):
         self.learners = [learner for learner in population.learners if isinstance(learner, OffPolicyLearner)]
         self.folder = folder / "replay"
         self.size = population.config.replay + (checkpoints + 1) * frames_between_checkpoints

@@ -65,8 +65,8 @@ class Rollout:
         """One step of every environment, written at the present time of the batches."""
         state, clock, used, records = self._advanced(self.state, self.clock, self.used, self.starts)
         for batch, record in zip(self.batches, records, strict=True):
-            for field, value in zip(fields(batch), record, strict=True):
-                getattr(batch, field.name).index_copy_(1, self.time, value.unsqueeze(1))
+            for name, value in record.items():
+                getattr(batch, name).index_copy_(1, self.time, value.unsqueeze(1))
         copy_(self.state, state)
         self.clock.copy_(clock)
         self.used.copy_(used)
@@ -75,7 +75,7 @@ class Rollout:
 
     def _advance(
         self, state: Any, clock: Tensor, used: Tensor, starts: Any
-    ) -> tuple[Any, Tensor, Tensor, list[tuple[Tensor, ...]]]:
+    ) -> tuple[Any, Tensor, Tensor, list[dict[str, Tensor]]]:
         observed = self.task.observe(state)
         decisions = [learner.act(obs) for learner, obs in zip(self.learners, observed, strict=True)]
         state, rewards, ended = self.task.step(state, join_groups(self.groups, [each.action for each in decisions]))
@@ -83,7 +83,7 @@ class Rollout:
         clock = clock + 1
         done = ended | (clock >= self.task.horizon)
         records = [
-            (obs, next_obs, decision.raw, decision.log_prob, of_group(group, rewards), done)
+            {"obs": obs, "next_obs": next_obs, **decision.remembered, "reward": of_group(group, rewards), "done": done}
             for group, obs, next_obs, decision in zip(self.groups, observed, following, decisions, strict=True)
         ]
         turn = (used + done.cumsum(1) - 1).clamp_min(0) % (STARTS_PER_ENV * self.envs)

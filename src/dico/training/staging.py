@@ -41,15 +41,26 @@ class Stage:
             raise ValueError(
                 f"stage must be auto, eager or compiled on {self.device.type}, got 'graphs': it needs CUDA"
             )
-        if on_cuda:
-            torch.backends.cuda.matmul.allow_tf32 = precision != "float32"
-            if self.compiles:
-                start_compilers()
+        if on_cuda and self.compiles:
+            start_compilers()
 
     @property
     def compiles(self) -> bool:
         """Whether the first iteration takes its time."""
         return self.name != "eager"
+
+    @contextmanager
+    def precise(self) -> Iterator[None]:
+        """Within, matrix products on a CUDA device are rounded to TF32 or not, as the precision says."""
+        if self.device.type != "cuda":
+            yield
+            return
+        before = torch.backends.cuda.matmul.allow_tf32
+        torch.backends.cuda.matmul.allow_tf32 = self.precision != "float32"
+        try:
+            yield
+        finally:
+            torch.backends.cuda.matmul.allow_tf32 = before
 
     def function(self, function: Function) -> Function:
         """A pure function of tensors, with the precision, and compiled if so wished."""

@@ -1,0 +1,97 @@
+"""Who is in a population: a record for each member, and how the settings that vary expand to members.
+
+A member is a desired diversity, a seed, and its own value of every number that may vary between members. Trainers see
+vectors of these numbers; run folders, analysis and figures see the records, and group them by any field.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from itertools import product
+from typing import Any
+
+from dico._checks import check_choice
+
+
+@dataclass(frozen=True)
+class Member:
+    """One member of a population; a number that its run folder does not tell is None."""
+
+    index: int
+    """Its place in the population."""
+    constraint: str
+    """Its desired diversity, as :func:`dico.parse_constraint` reads it."""
+    seed: int
+    """Of its networks, environments and noise."""
+    tau: float | None = None
+    """Soft update of the diversity estimate."""
+    lr: float | None = None
+    """Adam's step size, for actor and critic."""
+    action_loss_lr: float | None = None
+    """Adam's step size for the action-space loss where that is separate."""
+    action_loss_weight: float | None = None
+    """Weight of the action-space loss."""
+    gamma: float | None = None
+    """Discount."""
+    gae_lambda: float | None = None
+    """PPO: weight of longer returns in the advantage."""
+    clip: float | None = None
+    """PPO: clip range."""
+    entropy: float | None = None
+    """PPO: weight of the entropy bonus."""
+    max_grad_norm: float | None = None
+    """Gradients are clipped to this norm."""
+    name: str = ""
+    """What sets it apart from the others."""
+
+    def named(self, by: Sequence[str]) -> "Member":
+        """The member with a name made of these fields and its seed.
+
+        >>> Member(0, "0.3", 1, tau=0.01).named(["constraint", "tau"]).name
+        'snd=0.3,tau=0.01,seed=1'
+        """
+        parts = [f"{'snd' if field == 'constraint' else field}={text_of(self, field)}" for field in by]
+        return replace(self, name=",".join([*parts, f"seed={self.seed}"]))
+
+
+NUMBERS = tuple(field.name for field in fields(Member) if field.name not in ("index", "constraint", "seed", "name"))
+"""What may vary between members besides desired diversity and seed."""
+
+
+def expand(
+    constraints: Iterable[str],
+    varied: Mapping[str, Sequence[float]],
+    seeds: Iterable[int],
+    common: Mapping[str, float],
+) -> list[Member]:
+    """Every desired diversity with every combination of the varied numbers and every seed, in this order.
+
+    >>> [member.name for member in expand(["0.3", "free"], {"tau": [0.1, 0.01]}, [0], {"lr": 1e-3})]
+    ['snd=0.3,tau=0.1,seed=0', 'snd=0.3,tau=0.01,seed=0', 'snd=free,tau=0.1,seed=0', 'snd=free,tau=0.01,seed=0']
+    """
+    combinations = product(constraints, product(*varied.values()), seeds)
+    return [
+        replace(Member(index, constraint, seed), **{**common, **dict(zip(varied, values, strict=True))}).named(
+            ["constraint", *varied]
+        )
+        for index, (constraint, values, seed) in enumerate(combinations)
+    ]
+
+
+def varying(members: Sequence[Member]) -> list[str]:
+    """The fields, besides the seed, in which members differ; the desired diversity if in none.
+
+    >>> varying([Member(0, "1", 0, tau=0.1), Member(1, "1", 0, tau=0.01)])
+    ['tau']
+    """
+    differing = [name for name in ("constraint", *NUMBERS) if len({getattr(each, name) for each in members}) > 1]
+    return differing or ["constraint"]
+
+
+def text_of(member: Member, field: str) -> str:
+    """A field's value as it is read on a figure.
+
+    >>> text_of(Member(0, ">=0.3", 0, lr=5e-5), "lr"), text_of(Member(0, ">=0.3", 0), "constraint")
+    ('5e-05', '>=0.3')
+    """
+    value: Any = getattr(member, check_choice("field", field, ("constraint", "seed", *NUMBERS)))
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,44 @@
+"""What the run folder says of each member after a batch."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from dico._pairs import upper
+from dico._spaced import MAX_DISTANCES, spaced
+from dico.losses import action_space_loss
+from dico.metrics import METRICS, behavioural_distances, snd
+from dico.training.learner import Batch, Learner, average
+
+
+@torch.no_grad()
+def measure(learner: Learner, batch: Batch) -> dict[str, Float[Tensor, "members *pairs"]]:
+    """Each member's numbers by column; ``distances`` is the one with several.
+
+    Diversity is measured three times: ``snd`` on the newest batch, ``snd_train`` on what the estimate is made of, and
+    ``snd_acted`` on the newest batch with the means brought into the action box, as agents execute them.
+    """
+    obs = batch.obs.flatten(1, 2)
+    obs = obs[:, spaced(obs.shape[1], learner.team.n_agents, obs.device)]
+    policy, low, high = learner.policy, learner.low, learner.high
+    params, everyone = policy(obs), policy.everyone(obs)
+    controlled, trained_on = learner.settings.metric, learner.estimated_on(obs)
+    return {
+        "reward": average(batch.reward),
+        "snd": snd(everyone),
+        **({} if controlled == "snd" else {controlled: METRICS[controlled].fn(everyone)}),
+        "snd_train": snd(everyone if trained_on is obs else policy.everyone(trained_on)),
+        "snd_acted": snd(learner.executed(everyone)),
+        "snd_hat": policy.snd_hat.clone(),
+        "scale": policy.scale(),
+        "overflow": average(action_space_loss(learner.mean(params), low, high)),
+        "overflow_all": average(action_space_loss(learner.mean(everyone), low, high)),
+        **_distances(everyone),
+    }
+
+
+def _distances(everyone: Float[Tensor, "members rows n d"]) -> dict[str, Float[Tensor, "members pairs"]]:
+    """How differently each two agents behave, in the order of ``pairwise_w2``."""
+    if not 2 <= everyone.shape[-2] <= MAX_DISTANCES:
+        return {}
+    return {"distances": upper(behavioural_distances(everyone))}
