@@ -17,9 +17,9 @@ from dico._checks import check_choice, check_positive
 from dico.bounds import max_snd
 from dico.experiments import preset
 from dico.runs import Run, RunError, load
+from dico.runs.evaluation import evaluate
 from dico.tasks import TASKS
 from dico.training.config import Config
-from dico.training.evaluate import evaluate
 from dico.training.loggers import TensorBoard, WandB
 from dico.training.progress import make_progress, summary
 from dico.training.session import ITERATIONS_BETWEEN_CHECKPOINTS, Interrupted, Observer, resume, train

@@ -14,9 +14,9 @@ from small_experiments import ALGORITHMS, FRAMES, make, run, settings
 import dico
 from dico.adapters.benchmarl import DicoCallback, DicoConfig, DicoTask
 from dico.adapters.benchmarl.record import FORMAT
-from dico.benchmarl_runs import FORMAT as READ_FORMAT
 from dico.runs import RunError
-from dico.training.evaluate import evaluate
+from dico.runs.benchmarl import FORMAT as READ_FORMAT
+from dico.runs.evaluation import evaluate
 from dico.training.session import resume
 
 

@@ -16,7 +16,7 @@ from dico.cli import _parse
 from dico.metrics import snd_at
 from dico.policy import DiCo
 from dico.runs import RunError, load
-from dico.snapshot import snapshot
+from dico.runs.snapshot import snapshot
 from dico.tasks.navigation import NavigationState
 from dico.training.config import Config
 from dico.viz.page.encode import packed, quantised

@@ -11,7 +11,7 @@ from folders import write_run
 from report_runs import payload_of, report_fixtures, small_run, without_checkpoints
 
 from dico.runs import RunError, load
-from dico.snapshot import snapshot
+from dico.runs.snapshot import snapshot
 from dico.viz.limits import wall
 from dico.viz.page.numbers import numbers
 from dico.viz.report import payload, write_report

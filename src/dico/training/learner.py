@@ -12,11 +12,11 @@ from torch.func import functional_call
 from dico._pairs import upper
 from dico._spaced import MAX_DISTANCES, spaced
 from dico.constraints import Constraint
-from dico.episodes import into_box
 from dico.losses import action_space_loss
 from dico.metrics import METRICS, behavioural_distances, snd
 from dico.policy import DiCo, Estimated
 from dico.random import Random
+from dico.runs.episodes import into_box
 from dico.training.config import Config
 from dico.training.critics import CentralCritic, LocalCritic, initialise_
 from dico.training.optimiser import PopulationAdam, clip_factors, flat

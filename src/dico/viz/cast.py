@@ -11,10 +11,10 @@ from torch import Tensor
 
 from dico.analysis import controlled_group, diverged, levels
 from dico.constraints import parse_constraint
-from dico.episodes import STREAM, Recording, into_box, record
 from dico.policy import DiCo
 from dico.random import Random
 from dico.runs import Member, Run, RunError
+from dico.runs.episodes import STREAM, Recording, into_box, record
 from dico.tasks import Task, map_state
 from dico.tasks.scene import Scene
 from dico.viz.fields import Extent, Field, diversity_field, slice_field

@@ -13,7 +13,7 @@ from tyro.conf import Positional
 from dico import viz
 from dico._checks import check_choice, check_positive
 from dico.runs import load
-from dico.snapshot import saying_once, snapshot
+from dico.runs.snapshot import saying_once, snapshot
 from dico.tasks import MappedTask
 from dico.viz.files import check_formats, check_page, check_place, figures_beside
 from dico.viz.report import default_path, write_report

@@ -7,8 +7,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from dico.analysis import bounds_of, check_comparable, levels
-from dico.episodes import play
 from dico.runs import Run
+from dico.runs.episodes import play
 from dico.viz.cast import Cast, one_of_each, seeds_of
 from dico.viz.curves import desires, level_legend, plot_diversity, plot_overflow, plot_reward, plot_tracking
 from dico.viz.decision import plot_decision

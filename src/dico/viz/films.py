@@ -14,8 +14,8 @@ from torch import Tensor
 
 from dico._checks import check_positive
 from dico.analysis import frames
-from dico.episodes import Recording
 from dico.runs import Run
+from dico.runs.episodes import Recording
 from dico.tasks import MappedTask, map_state, of_group
 from dico.viz.cast import Cast, one_of_each, seeds_of
 from dico.viz.distances import DISTANCE, distance_scale, matrices, plot_distances, renew_distances

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from dico.analysis import check_comparable, diverged
 from dico.runs import Run, RunError
-from dico.snapshot import saying_once, snapshot
+from dico.runs.snapshot import saying_once, snapshot
 from dico.tasks import MappedTask
 from dico.viz.cast import Cast, choose
 from dico.viz.figures import (

@@ -8,7 +8,7 @@ from typing import Any
 from dico import analysis
 from dico._checks import check_choice
 from dico.runs import Member, Run, load, plain
-from dico.snapshot import snapshot
+from dico.runs.snapshot import snapshot
 from dico.viz.colours import level_colours
 from dico.viz.files import whole
 from dico.viz.labels import metric_name, run_names

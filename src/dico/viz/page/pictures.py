@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from dico.runs import Member, Run
-from dico.snapshot import Snapshot
+from dico.runs.snapshot import Snapshot
 from dico.tasks import MappedTask, map_state, of_group
 from dico.tasks.navigation import SPAWN, Navigation
 from dico.tasks.scene import TEAM

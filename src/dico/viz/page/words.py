@@ -7,7 +7,7 @@ from typing import Any
 from dico import analysis
 from dico.analysis import STATISTICS
 from dico.runs import Run
-from dico.snapshot import Snapshot
+from dico.runs.snapshot import Snapshot
 from dico.viz.labels import level_label
 from dico.viz.page.pictures import Pictures
 

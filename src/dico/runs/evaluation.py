@@ -6,9 +6,9 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from dico.episodes import play
+from dico.runs.episodes import play
 from dico.metrics import METRICS
-from dico.runs import Run, has_diverged
+from dico.runs.run import Run, has_diverged
 from dico.tasks import Group, Task, of_group
 from dico.training.learner import take
 

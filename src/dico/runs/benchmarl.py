@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 
 from dico.constraints import parse_constraint
-from dico.runs import COMMON, Checkpoint, Member, Run, RunError, read_rows
+from dico.runs.run import COMMON, Checkpoint, Member, Run, RunError, read_rows
 from dico.tasks import Task
 
 FORMAT = 1

@@ -9,7 +9,7 @@ from typing import Any
 from safetensors import SafetensorError
 from torch import Tensor
 
-from dico.runs import Checkpoint, Run
+from dico.runs.run import Checkpoint, Run
 from dico.tasks import Task
 
 

@@ -192,9 +192,9 @@ def load(run: str | Path) -> Run:
         if below:
             shown = ", ".join(map(str, below[:LISTED])) + (", ..." if len(below) > LISTED else "")
             raise RunError(f"{folder} is no run folder: it has no config.json; did you mean one in it: {shown}?")
-        from dico import benchmarl_runs  # which stands on this module
+        from dico.runs import benchmarl  # which stands on this module
 
-        return benchmarl_runs.load(folder)
+        return benchmarl.load(folder)
     try:
         saved = json.loads(path.read_text())
         version = saved["format"]
