@@ -1,4 +1,7 @@
-"""What is written: files that are whole or not there, JSON, and rows of numbers."""
+"""What is written: files that are whole or not there, JSON, and rows of numbers.
+
+It stands outside :mod:`dico.runs` because adapters, which import the method alone, write run folders too.
+"""
 
 import json
 import math
@@ -7,6 +10,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+
+FORMAT = 1
+"""Of what describes a run, ``config.json`` or BenchMARL's ``dico.json``; a reader refuses a newer one."""
 
 
 def has_diverged(row: Mapping[str, Any]) -> bool:

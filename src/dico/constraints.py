@@ -178,6 +178,18 @@ def parse_constraint(text: str) -> Constraint:
     raise ValueError(f"text must be a constraint such as {FORMS}, got {text!r}")
 
 
+def order(text: str) -> tuple[bool, float, float, float]:
+    """A key that sorts constraints by diversity: by the value, the only bound or the middle of two; free last.
+
+    >>> sorted(["free", "1", ">=0.3", "<=0.5", "0"], key=order)
+    ['0', '>=0.3', '<=0.5', '1', 'free']
+    """
+    constraint = parse_constraint(text)
+    low, high = constraint.lo.item(), constraint.hi.item()
+    ends = [end for end in (low, high) if 0 < end < torch.inf] or [0.0]
+    return (low, high) == (0, torch.inf), sum(ends) / len(ends), low, high
+
+
 def as_goal(constraint: Goal | str | float) -> Goal:
     """A constraint from a number (equal to it) or a text; a callable g stays as it is.
 

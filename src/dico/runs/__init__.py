@@ -1,21 +1,17 @@
-"""The run folder: its schema, reading it (ours and BenchMARL's), and playing and evaluating what was trained."""
+"""The run folder: its schema, reading it (ours and BenchMARL's), playing and evaluating what was trained.
 
-from dico.runs.run import (
-    FORMAT,
-    Checkpoint,
-    Member,
-    Run,
-    RunError,
-    checkpoint_folders,
-    has_diverged,
-    load,
-    plain,
-    read_checkpoints,
-    read_rows,
-    write_json,
-)
+>>> from dico import load
+>>> run = load("runs/navigation")
+>>> [member.constraint for member in run.members if member.seed == 0]
+['0', '0.3', '1', 'free']
+>>> run.metric("snd").shape, run.policy(snd=0.3, seed=0).n_agents
+(torch.Size([8, 2]), 2)
+"""
 
-__all__ = [
-    "FORMAT", "Checkpoint", "Member", "Run", "RunError", "checkpoint_folders", "has_diverged", "load", "plain",
-    "read_checkpoints", "read_rows", "write_json",
-]  # fmt: skip
+from dico.runs.episodes import Episodes, Recording, play, record
+from dico.runs.evaluation import evaluate
+from dico.runs.loading import load
+from dico.runs.run import Run
+from dico.runs.schema import Checkpoint, Member, RunError
+
+__all__ = ["Checkpoint", "Episodes", "Member", "Recording", "Run", "RunError", "evaluate", "load", "play", "record"]

@@ -1,74 +1,51 @@
-"""The run folder: what a training writes, and how it is read back.
+"""A run, opened: its settings, its numbers and its policies."""
 
-``config.json`` is everything resolved, ``machine.json`` what it ran on, ``metrics.jsonl`` one line per member and
-iteration, ``checkpoint-<frames>/`` the networks and all other state. Nothing is ever unpickled.
-"""
-
-import json
 import math
-import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import load_file
+from safetensors import SafetensorError
 from torch import Tensor
 
 from dico._checks import check_choice
-from dico._files import has_diverged, plain, write_json
 from dico.constraints import equal, parse_constraint
 from dico.policy import DiCo
+from dico.runs.schema import COMMON, Checkpoint, Member, Row, RunError, Say, warn
 from dico.tasks import Task, from_settings
 
-__all__ = [
-    "FORMAT", "Checkpoint", "Member", "Run", "RunError", "checkpoint_folders", "has_diverged", "load", "plain",
-    "read_checkpoints", "read_rows", "write_json",
-]  # fmt: skip
 
-FORMAT = 1
-"""Of the run folder; a newer one is refused."""
-LISTED = 4
-"""Run folders that are named where a folder of them is given, at most."""
-COMMON = ("low", "high", "tau")
-"""What the members of a saved policy have in common."""
+@runtime_checkable
+class Source(Protocol):
+    """Where a run's numbers and networks are, and how they are read: ours in one folder, BenchMARL's in one each."""
 
+    def rows(self, say: Say) -> list[Row]:
+        """All members' lines, iteration by iteration."""
+        ...
 
-class RunError(ValueError):
-    """Something is wrong with a run folder; the message says what, and what to do."""
+    def checkpoints(self, say: Say) -> list[Checkpoint]:
+        """Whole checkpoints, newest first."""
+        ...
 
+    def check_playable(self, run: "Run") -> None:
+        """An error if episodes cannot be played as they were in training."""
+        ...
 
-@dataclass(frozen=True)
-class Member:
-    """One member of a population: a desired diversity and a seed."""
-
-    index: int
-    constraint: str
-    seed: int
-
-
-@dataclass(frozen=True)
-class Checkpoint:
-    """A whole, readable checkpoint."""
-
-    folder: Path
-    meta: Mapping[str, Any]
-
-    @property
-    def frames(self) -> int:
-        """Environment steps of each member when it was written."""
-        return self.meta["frames"]
-
-    def tensors(self) -> dict[str, Tensor]:
-        """All of its tensors by name."""
-        return load_file(self.folder / "state.safetensors")
+    def no_checkpoint(self) -> str:
+        """What to do where there is none."""
+        ...
 
 
 @dataclass(frozen=True)
 class Run:
-    """A run folder, opened with :func:`load`."""
+    """A run folder, opened with :func:`load`: a view of it when it was first looked into.
+
+    What was read is kept: all numbers are of the same iterations and all policies of one checkpoint, however long it
+    trains on, and whatever checkpoints come and go. To see more of a run that is still training, open it again.
+    """
 
     folder: Path
     config: Mapping[str, Any]
@@ -78,14 +55,35 @@ class Run:
     members: tuple[Member, ...]
     session: Mapping[str, Any]
     """How it was trained: stage, precision, checkpoints."""
+    source: Source = field(repr=False)
+    """Reads its numbers and networks."""
+    remarks: list[str] = field(default_factory=list, init=False, repr=False, compare=False)
+    """What was amiss in what has been read, such as a torn line; each was a warning too."""
+
+    def read(self) -> "Run":
+        """Read numbers and policies now, not when they are first asked for; the run itself.
+
+        >>> run.read().newest.frames
+        80
+        """
+        _ = self._rows, self.newest
+        return self
 
     def task(self) -> Task:
-        """The task that it was trained on, with its settings."""
-        return from_settings(self.config["task"], self.config["task_options"])
+        """The task that it was trained on, with its settings, if its episodes can be played as they were."""
+        self.source.check_playable(self)
+        task, own = from_settings(self.config["task"], self.config["task_options"]), [g["name"] for g in self.groups]
+        lacking = [group.name for group in task.groups if group.name not in own]
+        if lacking:
+            raise RunError(
+                f"group {', '.join(lacking)} of {self.folder} has no DiCo policy, so its episodes cannot be played; "
+                f"its curves can be drawn, and the policies of {', '.join(own)} be loaded"
+            )
+        return task
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[Row]:
         """All lines of ``metrics.jsonl``; a torn last line is left out with a warning."""
-        return list(read_rows(self.folder / "metrics.jsonl"))
+        return list(self._rows)
 
     def metric(self, name: str, group: str | None = None) -> Tensor:
         """One metric as ``(members, iterations)``; what a member or a line lacks, and numbers that are none, are NaN.
@@ -94,7 +92,7 @@ class Run:
         there are several, and is otherwise the first.
         """
         wanted = self._group(group)["name"]
-        rows = [row for row in self.rows() if row.get("group", wanted) == wanted]
+        rows = [row for row in self._rows if row.get("group", wanted) == wanted]
         if rows:
             check_choice("name", name, {key: None for row in rows for key in row})
         iterations = max((row["iteration"] for row in rows), default=0)
@@ -117,13 +115,24 @@ class Run:
         return pandas.DataFrame(self.rows())
 
     def checkpoints(self) -> list[Checkpoint]:
-        """Whole checkpoints, newest first; half-written ones are left out with a warning."""
-        return list(read_checkpoints(self.folder))
+        """Whole checkpoints that there are now, newest first; half-written ones are left out with a warning."""
+        return self.source.checkpoints(self._note)
+
+    @cached_property
+    def newest(self) -> Checkpoint | None:
+        """The newest checkpoint; its policies are kept, for a training may remove its folder at any time."""
+        for checkpoint in self.checkpoints():
+            try:
+                kept = checkpoint.tensors(".policy.")
+            except (OSError, SafetensorError):
+                self._note(f"{checkpoint.folder} cannot be read and is left out")
+            else:
+                return replace(checkpoint, read=partial(_having, kept))
+        return None
 
     def policy(self, snd: str | float, seed: int = 0, group: str | None = None) -> DiCo:
         """A member's policies from the newest checkpoint: a DiCo module ready to act.
 
-        >>> run = load("runs/navigation")
         >>> run.policy(snd=0.3, seed=0)(torch.zeros(10, 2, 4)).shape  # means and standard deviations
         torch.Size([10, 2, 4])
         """
@@ -137,12 +146,12 @@ class Run:
 
         They come from the newest checkpoint.
         """
-        checkpoint = next(iter(self.checkpoints()), None)
-        if checkpoint is None:
-            raise RunError(self._no_checkpoint())
+        newest = self.newest
+        if newest is None:
+            raise RunError(self.source.no_checkpoint())
         prefix = f"{self._group(group)['name']}.policy."
         chosen = list(range(len(self.members)) if members is None else members)
-        saved = {k.removeprefix(prefix): v for k, v in checkpoint.tensors().items() if k.startswith(prefix)}
+        saved = {k.removeprefix(prefix): v for k, v in newest.tensors().items() if k.startswith(prefix)}
         policy = self._build(group, members=(len(chosen),))
         policy.load_state_dict({name: v if name in COMMON else v[chosen] for name, v in saved.items()})
         return policy.eval()
@@ -157,8 +166,14 @@ class Run:
         seeds = ", ".join(map(str, sorted({m.seed for m in self.members})))
         raise RunError(f"no member has snd={text} and seed={seed}; there are snd {levels} with seeds {seeds}")
 
-    def _no_checkpoint(self) -> str:
-        return f"{self.folder} has no checkpoint yet: let it train on, or `dico resume {self.folder}`"
+    @cached_property
+    def _rows(self) -> tuple[Row, ...]:
+        return tuple(self.source.rows(self._note))
+
+    def _note(self, text: str) -> None:
+        if text not in self.remarks:
+            self.remarks.append(text)
+            warn(text)
 
     def _build(self, group: str | None, members: tuple[int, ...]) -> DiCo:
         spec = self._group(group)
@@ -176,82 +191,8 @@ class Run:
         return self.groups[0] if name is None else named[name]
 
 
-def load(run: str | Path) -> Run:
-    """Open a run folder, or a result folder of BenchMARL.
-
-    >>> run = load("runs/navigation")
-    >>> run.metric("reward").shape  # members, iterations
-    torch.Size([8, 2])
-    """
-    folder = Path(run)
-    path = folder / "config.json"
-    if not folder.exists():
-        raise RunError(f"{folder} is no run folder: it does not exist; dico train writes run folders under runs/")
-    if not path.is_file():
-        below = sorted(config.parent for config in folder.glob("*/config.json"))
-        if below:
-            shown = ", ".join(map(str, below[:LISTED])) + (", ..." if len(below) > LISTED else "")
-            raise RunError(f"{folder} is no run folder: it has no config.json; did you mean one in it: {shown}?")
-        from dico.runs import benchmarl  # which stands on this module
-
-        return benchmarl.load(folder)
-    try:
-        saved = json.loads(path.read_text())
-        version = saved["format"]
-        if version > FORMAT:
-            raise RunError(
-                f"{folder} was written by a newer dico (format {version}, this one reads {FORMAT}): upgrade dico"
-            )
-        members = tuple(Member(k, text, seed) for k, (text, seed) in enumerate(saved["members"]))
-        return Run(folder, saved["config"], tuple(saved["groups"]), members, saved["session"])
-    except (json.JSONDecodeError, KeyError, TypeError) as error:
-        raise RunError(f"{path} cannot be read ({error}): the run cannot be used") from None
-
-
-def read_rows(path: Path) -> Iterator[dict[str, Any]]:
-    """The lines of a metrics file; a line that a sudden end tore is left out with a warning."""
-    if not path.is_file():
-        return
-    with path.open(encoding="utf-8", errors="replace") as lines:
-        for number, line in enumerate(lines, 1):
-            row = _row(line)
-            if row is None:
-                warnings.warn(f"{path}, line {number} is torn and left out", stacklevel=2)
-            else:
-                yield row
-
-
-def read_checkpoints(folder: Path) -> Iterator[Checkpoint]:
-    """Whole checkpoints, newest first; half-written ones are left out with a warning."""
-    for _, path in sorted(checkpoint_folders(folder).items(), reverse=True):
-        try:
-            meta = json.loads((path / "meta.json").read_text())
-            with safe_open(path / "state.safetensors", "pt"):  # checks its header against its length
-                pass
-            yield Checkpoint(path, meta)
-        except (OSError, json.JSONDecodeError, SafetensorError):
-            warnings.warn(f"{path} is not whole and left out", stacklevel=2)
-
-
-def checkpoint_folders(folder: Path) -> dict[int, Path]:
-    """Checkpoints by their frames, whole or not."""
-    names = {path: path.name.removeprefix("checkpoint-") for path in folder.glob("checkpoint-*")}
-    return {int(number): path for path, number in names.items() if number.isdigit()}
-
-
-def _row(line: str) -> dict[str, Any] | None:
-    """A line of a metrics file; None if it is not whole.
-
-    >>> _row('{"member": 0, "iteration": 1, "snd": 0.3}')
-    {'member': 0, 'iteration': 1, 'snd': 0.3}
-    >>> _row('{"member": 0, "iter')
-    """
-    try:
-        row = json.loads(line)
-    except ValueError:
-        return None
-    placed = isinstance(row, dict) and all(isinstance(row.get(key), int) for key in ("member", "iteration"))
-    return row if placed else None
+def _having(tensors: Mapping[str, Tensor], text: str) -> dict[str, Tensor]:
+    return {name: tensor for name, tensor in tensors.items() if text in name}
 
 
 def _numbers(value: Any) -> Any:

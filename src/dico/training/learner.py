@@ -9,8 +9,8 @@ from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor, nn
 from torch.func import functional_call
 
+from dico._measuring import MAX_DISTANCES, spaced
 from dico._pairs import upper
-from dico._spaced import MAX_DISTANCES, spaced
 from dico.constraints import Constraint
 from dico.losses import action_space_loss
 from dico.metrics import METRICS, behavioural_distances, snd
@@ -311,19 +311,6 @@ def average(values: Float[Tensor, "members rows *rest"], weight: Weight = None) 
         share = weight.to(values.dtype)
         values = values * (share / share.mean()).reshape(-1, *[1] * (values.ndim - 2))
     return values.flatten(1).mean(1)
-
-
-def take(
-    values: Shaped[Tensor, "members rows *rest"], index: Int[Tensor, "members picked"]
-) -> Shaped[Tensor, "members picked *rest"]:
-    """Each member's own rows.
-
-    >>> take(torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), torch.tensor([[2, 0], [1, 1]]))
-    tensor([[3., 1.],
-            [5., 5.]])
-    """
-    members = torch.arange(values.shape[0], device=values.device)[:, None]
-    return values[members, index]
 
 
 def without_gradient(module: nn.Module, x: Tensor) -> Tensor:

@@ -8,7 +8,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from dico.training.learner import Batch, Learner, take
+from dico._measuring import take
+from dico.training.learner import Batch, Learner
 from dico.training.optimiser import PopulationAdam
 
 

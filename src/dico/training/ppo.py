@@ -8,10 +8,11 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from dico._measuring import take
 from dico.metrics import METRICS
 from dico.squashed import gaussian_log_prob, squash
 from dico.training.config import Config
-from dico.training.learner import Batch, Decision, Learner, Weight, average, take
+from dico.training.learner import Batch, Decision, Learner, Weight, average
 
 MOST_PADDING = 0.05
 """A pass's last minibatch is filled up with frames that weigh nothing, if they are at most this share of the batch.

@@ -15,7 +15,9 @@ from typing import Any, Protocol, TextIO, runtime_checkable
 import torch
 
 from dico._checks import check_positive
-from dico.runs import FORMAT, Run, RunError, load, plain, read_checkpoints, write_json
+from dico._files import FORMAT, plain, write_json
+from dico.runs import Run, RunError, load
+from dico.runs.folder import read_checkpoints
 from dico.training.blocks import Blocks, enough_memory, make_population, members_at_once, memory_messages
 from dico.training.checkpoint import KEPT, back_to, check_space, restore, save
 from dico.training.config import Config

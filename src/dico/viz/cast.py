@@ -75,7 +75,7 @@ def choose(run: Run, wanted: Sequence[str | float] = (), seed: int | None = None
     members = one_of_each(run, wanted, seed)
     task, indices = run.task(), [member.index for member in members]
     policies = tuple(run.policies(group.name, indices) for group in task.groups)
-    return Cast(run, task, members, policies, run.checkpoints()[0].frames)
+    return Cast(run, task, members, policies, run.newest.frames if run.newest else 0)
 
 
 def one_of_each(run: Run, wanted: Sequence[str | float] = (), seed: int | None = None) -> tuple[Member, ...]:

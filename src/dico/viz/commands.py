@@ -13,9 +13,9 @@ from tyro.conf import Positional
 from dico import viz
 from dico._checks import check_choice, check_positive
 from dico.runs import load
-from dico.runs.snapshot import saying_once, snapshot
 from dico.tasks import MappedTask
 from dico.viz.files import check_formats, check_page, check_place, figures_beside
+from dico.viz.once import saying_once
 from dico.viz.report import default_path, write_report
 
 FILMS = ("episodes", "distances")
@@ -91,7 +91,7 @@ def report(command: Report) -> tuple[Path, list[Path]]:
     """Write the page, and the figures if they are wanted; where they are."""
     if not command.runs:
         raise ValueError("runs must be at least one run folder, got none: dico report runs/NAME")
-    runs = [snapshot(load(folder)) for folder in command.runs]
+    runs = [load(folder).read() for folder in command.runs]
     check_formats(command.formats)
     page = check_page(default_path(runs) if command.out is None else command.out)
     folder = figures_beside(page)
@@ -114,7 +114,7 @@ def draw(command: Map) -> Path:
     check_positive("resolution", command.resolution)
     if command.coordinates and command.arrows:
         raise ValueError("arrows show actions at positions: leave out --arrows or --coordinates")
-    cast = viz.choose(snapshot(load(command.run)), command.levels, command.seed)
+    cast = viz.choose(load(command.run).read(), command.levels, command.seed)
     if command.coordinates:
         figure = viz.draw_slice(cast, command.coordinates, command.state_seed, resolution=command.resolution)
     else:
@@ -129,7 +129,7 @@ def film(command: Video, console: Console) -> Path:
     check_positive("fps", command.fps)
     viz.check_fps(command.fps, out)
     dpi = GIF_DPI if out.suffix == ".gif" else DPI
-    run = snapshot(load(command.run))
+    run = load(command.run).read()
     if command.of == "distances":
         drawing = viz.film_distances(run, command.levels, command.seed, fps=command.fps, dpi=dpi)
     else:

@@ -7,8 +7,9 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from dico import analysis
+from dico._files import plain
 from dico.analysis import Band, LevelSummary
-from dico.runs import Run, plain
+from dico.runs import Run
 from dico.viz.limits import wall
 from dico.viz.page.encode import floats, quantised
 from dico.viz.reproduce import about, command

@@ -9,7 +9,6 @@ from jaxtyping import Float
 from torch import Tensor
 
 from dico.runs import Member, Run
-from dico.runs.snapshot import Snapshot
 from dico.tasks import MappedTask, map_state, of_group
 from dico.tasks.navigation import SPAWN, Navigation
 from dico.tasks.scene import TEAM
@@ -42,14 +41,14 @@ class Pictures:
 
 
 @torch.no_grad()
-def pictures(run: Snapshot, best: str | None) -> Pictures:
+def pictures(run: Run, best: str | None) -> Pictures:
     """Episodes and maps of the first seed of each level; they need a checkpoint."""
     try:
         cast = choose(run)
         values = _episodes(cast)
     except (ValueError, ImportError) as error:
         return Pictures(missing=dict.fromkeys(("episodes", "maps", "live"), f"Nothing to show: {error}."))
-    values["taken"] = {"seeds": seeds_of(cast.members), "frames": run.checkpoints()[0].frames}
+    values["taken"] = {"seeds": seeds_of(cast.members), "frames": cast.frames}
     missing: dict[str, str] = {}
     task = cast.task
     if isinstance(task, MappedTask):
