@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dico._checks import check_choice
-from dico.tasks import TASKS
+from dico.tasks import TASKS, is_wrapped
 from dico.training.config import ALGORITHMS, DETERMINISTIC, ON_POLICY, Config
 
 _ON_POLICY = {"envs": 600, "frames_per_batch": 60_000}
@@ -53,7 +53,7 @@ def preset(name: str, task: str = "navigation", **changes: Any) -> Config:
     ['off', 'separate']
     """
     check_choice("preset", name, PRESETS)
-    if not task.startswith("vmas:"):
+    if not is_wrapped(task):
         check_choice("task", task, TASKS)
     paper: Mapping[str, Any] = PAPER.get(task, {"algorithm": "ippo", **_ON_POLICY})
     algorithm = check_choice("algorithm", changes.get("algorithm", paper["algorithm"]), ALGORITHMS)

@@ -12,7 +12,7 @@ from folders import write_run
 from report_runs import payload_of, report_fixtures, small_run, without_checkpoints
 
 from dico import analysis
-from dico.cli import _parse
+from dico.commands import parse
 from dico.metrics import snd_at
 from dico.policy import DiCo
 from dico.runs import RunError, load
@@ -83,14 +83,14 @@ def test_interquartile_means_on_request(run, tmp_path):
 def test_the_command_means_the_same_run(run, found):
     words = shlex.split(found["runs"][0]["command"])
     assert words[:3] == ["dico", "train", "navigation"]
-    assert _parse(words[1:]).settings == Config.from_json(dict(run.config))
+    assert parse(words[1:])[1].settings == Config.from_json(dict(run.config))
 
 
 @pytest.mark.parametrize("task", ["tag", "reverse-transport"])
 def test_the_command_means_the_same_run_of_other_tasks(tmp_path, task):
     run = small_run(tmp_path / "run", task, seeds=1, frames=40, freeze=(), snd=(">=0.3", "0.2..0.5"))
     found = payload_of(write_report(run))
-    assert _parse(shlex.split(found["runs"][0]["command"])[1:]).settings == Config.from_json(dict(run.config))
+    assert parse(shlex.split(found["runs"][0]["command"])[1:])[1].settings == Config.from_json(dict(run.config))
 
 
 def test_maps_and_episodes_are_what_the_policies_do(run, found):

@@ -12,7 +12,7 @@ from dico.tasks.reverse_transport import ReverseTransport
 from dico.tasks.sampling import Sampling
 from dico.tasks.scene import Scene
 from dico.tasks.tag import Tag
-from dico.tasks.vmas import vmas
+from dico.tasks.vmas import WRAPPED, vmas
 
 TASKS: dict[str, type[Task]] = {
     task.name: task for task in (Navigation, SameGoal, Dispersion, Sampling, Tag, ReverseTransport)
@@ -27,6 +27,7 @@ __all__ = [
     "Task",
     "check_groups",
     "from_settings",
+    "is_wrapped",
     "join_groups",
     "make",
     "map_state",
@@ -59,6 +60,15 @@ def from_settings(name: str, options: Sequence[str] = ()) -> Task:
     3
     """
     settings = pairs("task_options", tuple(options))
-    if name.startswith("vmas:"):
-        return vmas(name.removeprefix("vmas:"), **settings)
+    if is_wrapped(name):
+        return vmas(name.removeprefix(WRAPPED), **settings)
     return make(name, **settings)
+
+
+def is_wrapped(name: str) -> bool:
+    """Whether a task's name is that of a VMAS scenario, and not one of :data:`TASKS`.
+
+    >>> is_wrapped("vmas:balance"), is_wrapped("navigation")
+    (True, False)
+    """
+    return name.startswith(WRAPPED)

@@ -196,6 +196,7 @@ def _task(experiment: Experiment) -> tuple[str, dict[str, Any]]:
     if isinstance(task, DicoClass):
         return name.replace("_", "-"), {"horizon": options.pop("max_steps"), **options}
     if isinstance(task, VmasClass):
+        # as `dico.tasks` calls it, which adapters do not import
         return f"vmas:{name}", {"horizon": options.pop("max_steps"), **options}
     return f"{experiment.environment_name}:{name}", options
 
