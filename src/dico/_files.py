@@ -28,11 +28,13 @@ def has_diverged(row: Mapping[str, Any]) -> bool:
 def plain(value: Any) -> Any:
     """A value as JSON has it: what is not finite becomes null.
 
-    >>> plain(math.inf), plain([0.5, math.nan])
-    (None, [0.5, None])
+    >>> plain(math.inf), plain({"memory": [0.5, math.nan]})
+    (None, {'memory': [0.5, None]})
     """
-    if isinstance(value, list):
-        return [plain(number) for number in value]
+    if isinstance(value, dict):
+        return {name: plain(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 

@@ -51,12 +51,15 @@ def parse(arguments: Sequence[str]) -> tuple[Any, Any]:
 
     A module may have ``defaults``, which gives the options that are not given, by those that are.
     """
-    import tyro  # here and not above: for help
-
-    from dico._checks import check_choice
-
     name, *words = arguments
-    command: Any = import_module(f"dico.commands.{check_choice('command', name, COMMANDS)}")
+    try:  # here and not above: for help
+        import tyro
+
+        from dico._checks import check_choice
+
+        command: Any = import_module(f"dico.commands.{check_choice('command', name, COMMANDS)}")
+    except ModuleNotFoundError as missing:
+        raise ImportError(f'dico {name} needs {missing.name}: pip install "dico-marl[train]"') from missing
     default = {"default": command.defaults(words)} if hasattr(command, "defaults") else {}
     return command, tyro.cli(command.Options, args=words, prog=f"dico {name}", description=COMMANDS[name], **default)
 

@@ -10,7 +10,7 @@ from dico._checks import check_choice
 from dico._files import plain
 from dico.runs import Member, Run, load
 from dico.viz.colours import level_colours
-from dico.viz.files import whole
+from dico.viz.files import output_file
 from dico.viz.labels import metric_name, run_names
 from dico.viz.page import words
 from dico.viz.page.inline import page
@@ -39,7 +39,7 @@ def write_report(runs: Runs, out: str | Path | None = None, *, stat: str = "mean
     opened = [each if isinstance(each, Run) else load(each) for each in several]
     text = page(payload(opened, stat), f"{', '.join(run_names(opened))} · dico report")
     path = default_path(opened) if out is None else Path(out)
-    with whole(path) as scratch:
+    with output_file(path) as scratch:
         scratch.write_text(text, "utf-8")
     return path
 
