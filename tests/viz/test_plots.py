@@ -50,7 +50,7 @@ def test_sampled_cells_are_white(sampling):
 def test_scenes_are_told_apart_in_words():
     def words(name):
         task = from_settings(name)
-        return legend(task.scene(task.reset(1, Random([0]))))
+        return legend(task, task.scene(task.reset(1, Random([0]))))
 
     assert words("tag") == ["black discs: obstacle", "red discs: adversary", "green discs: agent"]
     assert words("dispersion")[:2] == ["grey discs: food", "discs: agent"]

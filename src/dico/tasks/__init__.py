@@ -10,7 +10,7 @@ from dico.tasks.dispersion import Dispersion
 from dico.tasks.navigation import Navigation, SameGoal
 from dico.tasks.reverse_transport import ReverseTransport
 from dico.tasks.sampling import Sampling
-from dico.tasks.scene import Scene
+from dico.tasks.scene import Legend, Scene
 from dico.tasks.tag import Tag
 from dico.tasks.vmas import WRAPPED, vmas
 
@@ -22,6 +22,7 @@ TASKS: dict[str, type[Task]] = {
 __all__ = [
     "TASKS",
     "Group",
+    "Legend",
     "MappedTask",
     "Scene",
     "Task",
