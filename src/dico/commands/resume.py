@@ -7,7 +7,7 @@ from pathlib import Path
 from rich.console import Console
 from tyro.conf import Positional
 
-from dico.commands.training import follow
+from dico.commands._follow import follow
 from dico.runs import Run
 from dico.training.session import Observer, resume
 

@@ -9,7 +9,7 @@ import tyro
 from rich.console import Console
 from tyro.conf import OmitArgPrefixes
 
-from dico.commands.training import follow
+from dico.commands._follow import follow
 from dico.experiments import preset
 from dico.runs import Run
 from dico.tasks import TASKS, is_wrapped

@@ -52,7 +52,8 @@ def read_checkpoints(folder: Path, say: Say = warn) -> Iterator[Checkpoint]:
     for _, path in sorted(checkpoint_folders(folder).items(), reverse=True):
         try:
             meta = json.loads((path / "meta.json").read_text())
-            read_tensors(path, " ")  # none: but its header is checked against its length
+            with safe_open(path / "state.safetensors", "pt"):  # checks its header against its length
+                pass
             yield Checkpoint(path, meta, partial(read_tensors, path))
         except (OSError, json.JSONDecodeError, SafetensorError):
             say(f"{path} is not whole and left out")
