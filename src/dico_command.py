@@ -8,9 +8,9 @@ os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 
 
 def main() -> int:
-    """Run :func:`dico.cli.main`."""
+    """Run :func:`dico.commands.main`."""
     try:
-        from dico.cli import main
+        from dico.commands import main
 
         return main()
     except KeyboardInterrupt:  # before the command itself takes care of it

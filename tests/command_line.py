@@ -1,6 +1,6 @@
 """The command line as tests call it."""
 
-from dico.cli import main
+from dico.commands import main
 
 
 def dico(capsys, *arguments):

@@ -11,7 +11,7 @@ import time
 import pytest
 from command_line import dico
 
-from dico import cli
+from dico import commands
 from dico.runs import load
 
 pytestmark = pytest.mark.unchecked
@@ -100,9 +100,9 @@ def test_bound_and_tasks(capsys):
 
 @pytest.mark.parametrize(("algorithm", "action_loss"), [("ippo", "off"), ("iddpg", "separate"), ("isac", "off")])
 def test_the_presets_settings_follow_the_algorithm(algorithm, action_loss):
-    command = cli._parse(["train", "navigation", "--algorithm", algorithm, "--preset", "tuned"])
+    _, command = commands.parse(["train", "navigation", "--algorithm", algorithm, "--preset", "tuned"])
     assert (command.settings.algorithm, command.settings.action_loss) == (algorithm, action_loss)
-    changed = cli._parse(["train", "--algorithm", algorithm, "--action-loss", "merged"])
+    _, changed = commands.parse(["train", "--algorithm", algorithm, "--action-loss", "merged"])
     assert changed.settings.action_loss == "merged"
 
 
@@ -221,7 +221,7 @@ def test_report_says_where_the_page_and_the_figures_are(capsys, tmp_path, monkey
 
 def test_the_page_needs_no_matplotlib(tmp_path):
     run = tmp_path / "run"
-    without = "import sys; sys.modules['matplotlib'] = None; from dico.cli import main; sys.exit(main(sys.argv[1:]))"
+    without = "import sys; sys.modules['matplotlib'] = None; from dico import commands; sys.exit(commands.main())"
 
     def python(*arguments):
         return subprocess.run([sys.executable, "-c", without, *map(str, arguments)], capture_output=True, text=True)

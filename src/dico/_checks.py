@@ -88,13 +88,13 @@ def check_switch(name: str, value: object) -> None:
 def check_diversity(name: str, value: Value) -> None:
     """Diversities are finite and at least 0."""
     if not all(0 <= x < math.inf for x in numbers(name, value)):
-        raise ValueError(f"{name} must be a diversity, finite and at least 0, got {plain(value)}")
+        raise ValueError(f"{name} must be a diversity, finite and at least 0, got {to_list(value)}")
 
 
 def check_tau(tau: Value) -> None:
     """Soft-update weights in [0, 1]."""
     if not all(0 <= x <= 1 for x in numbers("tau", tau)):
-        raise ValueError(f"tau must be in [0, 1], got {plain(tau)}")
+        raise ValueError(f"tau must be in [0, 1], got {to_list(tau)}")
 
 
 def check_members(name: str, value: Tensor, members: tuple[int, ...]) -> None:
@@ -107,14 +107,16 @@ def check_box(low: Vector, high: Vector) -> tuple[list[float], list[float]]:
     """The two corners of an action box."""
     corners = numbers("low", low), numbers("high", high)
     if len(corners[0]) != len(corners[1]):
-        raise ValueError(f"low and high must hold as many numbers as each other, got {plain(low)} and {plain(high)}")
+        raise ValueError(
+            f"low and high must hold as many numbers as each other, got {to_list(low)} and {to_list(high)}"
+        )
     if not all(-math.inf < a < b < math.inf for a, b in zip(*corners, strict=True)):
-        raise ValueError(f"low must be below high, both finite, got low={plain(low)} and high={plain(high)}")
+        raise ValueError(f"low must be below high, both finite, got low={to_list(low)} and high={to_list(high)}")
     return corners
 
 
-def plain(value: Value) -> object:
-    """``value`` for an error message."""
+def to_list(value: Value) -> object:
+    """``value`` as numbers and lists of them, for an error message."""
     return value.tolist() if hasattr(value, "tolist") else value  # pyright: ignore[reportAttributeAccessIssue]
 
 

@@ -1,4 +1,7 @@
-"""What is written: files that are whole or not there, JSON, and rows of numbers."""
+"""What is written: files that are whole or not there, JSON, and rows of numbers.
+
+It stands outside :mod:`dico.runs` because adapters, which import the method alone, write run folders too.
+"""
 
 import json
 import math
@@ -7,6 +10,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+
+FORMAT = 2
+"""Of what describes a run, ``config.json`` or BenchMARL's ``dico.json``; a reader refuses a newer one."""
 
 
 def has_diverged(row: Mapping[str, Any]) -> bool:
@@ -22,11 +28,13 @@ def has_diverged(row: Mapping[str, Any]) -> bool:
 def plain(value: Any) -> Any:
     """A value as JSON has it: what is not finite becomes null.
 
-    >>> plain(math.inf), plain([0.5, math.nan])
-    (None, [0.5, None])
+    >>> plain(math.inf), plain({"memory": [0.5, math.nan]})
+    (None, {'memory': [0.5, None]})
     """
-    if isinstance(value, list):
-        return [plain(number) for number in value]
+    if isinstance(value, dict):
+        return {name: plain(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from dico._checks import Precise, Value, check_diversity, float64, numbers, plain
+from dico._checks import Precise, Value, check_diversity, float64, numbers, to_list
 
 FORMS = "'0.3', '>=0.3', '<=0.5', '0.2..0.5' or 'free'"
 
@@ -31,14 +31,16 @@ class Constraint(Precise):
         super().__init__()
         check_diversity("lo", lo)
         if not all(x >= 0 for x in numbers("hi", hi)):
-            raise ValueError(f"hi must be at least 0, got {plain(hi)}")
+            raise ValueError(f"hi must be at least 0, got {to_list(hi)}")
         try:
             bounds = torch.broadcast_tensors(float64(lo), float64(hi))
         except RuntimeError:
-            raise ValueError(f"lo and hi must hold as many members, got lo={plain(lo)} and hi={plain(hi)}") from None
+            raise ValueError(
+                f"lo and hi must hold as many members, got lo={to_list(lo)} and hi={to_list(hi)}"
+            ) from None
         both_numbers = isinstance(lo, int | float) and isinstance(hi, int | float)
         if lo > hi if both_numbers else (bounds[0] > bounds[1]).any():  # pyright: ignore[reportOperatorIssue]
-            raise ValueError(f"lo must not exceed hi, got lo={plain(lo)} and hi={plain(hi)}")
+            raise ValueError(f"lo must not exceed hi, got lo={to_list(lo)} and hi={to_list(hi)}")
         self.least = max(numbers("lo", lo))
         """The largest lower bound among the members, when made."""
         self.register_buffer("lo", bounds[0].clone())
@@ -176,6 +178,18 @@ def parse_constraint(text: str) -> Constraint:
     if found := re.fullmatch(rf"{number}\.\.{number}", text):
         return between(float(found[1]), float(found[2]))
     raise ValueError(f"text must be a constraint such as {FORMS}, got {text!r}")
+
+
+def order(text: str) -> tuple[bool, float, float, float]:
+    """A key that sorts constraints by diversity: by the value, the only bound or the middle of two; free last.
+
+    >>> sorted(["free", "1", ">=0.3", "<=0.5", "0"], key=order)
+    ['0', '>=0.3', '<=0.5', '1', 'free']
+    """
+    constraint = parse_constraint(text)
+    low, high = constraint.lo.item(), constraint.hi.item()
+    ends = [end for end in (low, high) if 0 < end < torch.inf] or [0.0]
+    return (low, high) == (0, torch.inf), sum(ends) / len(ends), low, high
 
 
 def as_goal(constraint: Goal | str | float) -> Goal:

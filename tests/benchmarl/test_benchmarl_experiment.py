@@ -10,7 +10,7 @@ from small_experiments import ALGORITHMS, FRAMES, make, run
 from tensordict import TensorDict
 
 import dico
-from dico._spaced import measured_frames
+from dico._measuring import measured_frames
 from dico.adapters.benchmarl import DicoConfig, DicoTask
 from dico.adapters.benchmarl.callback import find_models
 from dico.adapters.benchmarl.measures import diversity, seen

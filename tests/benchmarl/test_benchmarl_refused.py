@@ -88,7 +88,7 @@ def test_a_failed_experiment_leaves_what_others_write_beside_it(monkeypatch, tmp
 
 def test_a_restore_that_is_refused_touches_nothing(monkeypatch, tmp_path, capsys):
     assert command(monkeypatch, tmp_path, *IPPO, *SMALL) == 0
-    (folder,) = dico.load(tmp_path / "outputs").experiments
+    (folder,) = dico.load(tmp_path / "outputs").source.folders
     file = folder / "checkpoints" / f"checkpoint_{2 * FRAMES}.pt"
     torn = shutil.copy(file, file.with_name("checkpoint_99.pt"))
     torn.write_bytes(torn.read_bytes()[:-100])

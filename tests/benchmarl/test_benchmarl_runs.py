@@ -13,10 +13,8 @@ from small_experiments import ALGORITHMS, FRAMES, make, run, settings
 
 import dico
 from dico.adapters.benchmarl import DicoCallback, DicoConfig, DicoTask
-from dico.adapters.benchmarl.record import FORMAT
-from dico.benchmarl_runs import FORMAT as READ_FORMAT
-from dico.runs import RunError
-from dico.training.evaluate import evaluate
+from dico.runs import RunError, evaluate
+from dico.runs.schema import FORMAT
 from dico.training.session import resume
 
 
@@ -45,7 +43,6 @@ def test_a_folder_of_experiments_is_a_population(results):
     assert all((row["constraint"], row["seed"]) == ("0.3", row["member"]) for row in rows if row["member"] < 2)
     assert opened.metric("reward").isfinite().all()
     assert opened.checkpoints()[0].frames == 2 * FRAMES
-    assert READ_FORMAT == FORMAT
     assert opened.session["machine"]["torch"] == torch.__version__
 
 
@@ -53,7 +50,7 @@ def test_policies_are_those_that_were_trained(results):
     opened = dico.load(results)
     obs = torch.randn(4, 5, 2, 4)
     together = opened.policies()(obs)
-    for member, folder in zip(opened.members, opened.experiments, strict=True):
+    for member, folder in zip(opened.members, opened.source.folders, strict=True):
         alone = dico.load(folder)
         assert len(alone.members) == 1
         own = alone.policy(member.constraint, member.seed)
@@ -131,13 +128,13 @@ def test_critics_and_algorithms_must_be_alike_too(copied):
 
 
 def test_experiments_further_below_are_told_of(copied):
-    shutil.copytree(dico.load(copied).experiments[0], copied / "a" / "b")
+    shutil.copytree(dico.load(copied).source.folders[0], copied / "a" / "b")
     with pytest.warns(UserWarning, match="holds 1 more further below, left out"):
         assert len(dico.load(copied).members) == 4
 
 
 def test_a_torn_checkpoint_and_a_torn_line_are_left_out(copied):
-    folder = dico.load(copied).experiments[0]
+    folder = dico.load(copied).source.folders[0]
     newest = folder / "checkpoints" / f"checkpoint_{2 * FRAMES}.pt"
     shutil.copy(newest, newest.with_name("checkpoint_best.pt"))  # a user's, which is none of BenchMARL's
     newest.write_bytes(newest.read_bytes()[:-100])
@@ -156,7 +153,7 @@ def test_what_cannot_be_opened_says_why(copied, tmp_path):
     (tmp_path / "empty").mkdir()
     with pytest.raises(RunError, match=r"is no run folder: it has no config\.json"):
         dico.load(tmp_path / "empty")
-    folder = dico.load(copied).experiments[0]
+    folder = dico.load(copied).source.folders[0]
     shutil.rmtree(folder / "checkpoints")
     with pytest.raises(RunError, match=r"no checkpoint in .*: train with experiment\.checkpoint_at_end=True"):
         dico.load(copied).policies()

@@ -10,7 +10,8 @@ from populations import PAIRS, config
 
 import dico
 from dico.experiments import preset
-from dico.runs import RunError, read_checkpoints
+from dico.runs import RunError
+from dico.runs.folder import read_checkpoints
 from dico.training import session
 from dico.training.blocks import Blocks, make_population
 from dico.training.checkpoint import restore, save

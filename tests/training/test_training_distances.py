@@ -8,7 +8,7 @@ import torch
 from populations import batch_of, config, learner, population
 
 import dico
-from dico._spaced import MAX_DISTANCES
+from dico._measuring import MAX_DISTANCES
 from dico.metrics import pairwise_w2
 from dico.runs import load
 from dico.training.learner import Team

@@ -7,7 +7,7 @@ import torch
 from populations import ALGORITHMS, PAIRS, TEAM, batch_of, config, learner, minibatch_of, population
 
 from dico import max_snd, snd
-from dico._spaced import measured_frames, spaced
+from dico._measuring import measured_frames, spaced
 from dico.training.learner import Comparison
 from dico.training.measure import measure
 

@@ -7,9 +7,9 @@ from shuffled import SHUFFLED, Interleaved
 
 import dico
 from dico import tasks
-from dico.episodes import play, record
+from dico.runs.episodes import play, record
+from dico.runs.evaluation import evaluate
 from dico.tasks import Group, check_groups, make, map_state
-from dico.training.evaluate import evaluate
 from dico.training.learner import Comparison
 from dico.training.rollout import Rollout
 from dico.training.staging import Stage

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from dico.cli import Eval
+from dico.commands.eval import Options as Eval
 from dico.experiments import PAPER, preset
 from dico.kinds import KINDS
 from dico.tasks import TASKS

@@ -12,7 +12,8 @@ import pytest
 
 import dico
 from dico.experiments import preset
-from dico.runs import FORMAT, Run, load
+from dico.runs import Run, load
+from dico.runs.schema import FORMAT
 
 TINY = {
     "envs": 4, "frames_per_batch": 400, "hidden": (8,), "epochs": 2, "minibatch": 100, "updates": 3, "batch": 16,

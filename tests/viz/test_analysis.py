@@ -23,7 +23,7 @@ from dico.analysis import (
     summary,
     tracking_error,
 )
-from dico.runs import RunError
+from dico.runs import RunError, load
 
 nan = math.nan
 
@@ -68,7 +68,7 @@ def test_the_bootstrap_interval_is_that_of_all_resamples():
 def test_a_longer_bootstrap_in_parts_is_the_same_every_time(monkeypatch):
     values = np.random.default_rng(0).normal(size=(5, 30))
     once, again = aggregate(values, "iqm"), aggregate(values, "iqm")
-    monkeypatch.setattr("dico.analysis.BOOTSTRAP_NUMBERS", 10_000)
+    monkeypatch.setattr("dico.analysis.statistics.BOOTSTRAP_NUMBERS", 10_000)
     parts = aggregate(values, "iqm")
     for one, other in ((once, again), (once, parts)):
         np.testing.assert_array_equal(one.low, other.low)
@@ -154,7 +154,7 @@ def test_a_run_without_metrics_says_so(tmp_path):
         summary(run)
     (run.folder / "metrics.jsonl").unlink()
     with pytest.raises(RunError, match="has no metrics yet"):
-        final(run, "reward")
+        final(load(run.folder), "reward")
 
 
 def test_a_torn_line_is_left_out(tmp_path):
@@ -163,7 +163,7 @@ def test_a_torn_line_is_left_out(tmp_path):
     with (run.folder / "metrics.jsonl").open("a") as lines:
         lines.write('{"member": 0, "constr')
     with pytest.warns(UserWarning, match="is torn and left out"):
-        assert summary(run)[1].reward.centre == whole[1].reward.centre
+        assert summary(load(run.folder))[1].reward.centre == whole[1].reward.centre
 
 
 def test_runs_of_different_tasks_are_not_compared(tmp_path):
@@ -209,4 +209,4 @@ def test_a_line_that_is_no_row_is_left_out(tmp_path, line):
     path = run.folder / "metrics.jsonl"
     path.write_bytes(line + b"\n" + path.read_bytes())
     with pytest.warns(UserWarning, match="line 1 is torn and left out"):
-        assert summary(run)[1].reward.centre == whole[1].reward.centre
+        assert summary(load(run.folder))[1].reward.centre == whole[1].reward.centre

@@ -8,7 +8,6 @@ from folders import write_run
 
 from dico.analysis import best_level, final
 from dico.bounds import max_snd
-from dico.runs import Run
 from dico.viz.decision import plot_decision
 from dico.viz.figures import draw_decision
 from dico.viz.gallery import write_figures
@@ -101,7 +100,7 @@ def test_a_level_that_wholly_diverged_is_in_the_legend(tmp_path):
 
 def test_one_agent_has_no_wall(tmp_path):
     run = write_run(tmp_path / "run", steady)
-    alone = Run(run.folder, run.config, ({**run.groups[0], "n_agents": 1},), run.members, run.session)
+    alone = replace(run, groups=({**run.groups[0], "n_agents": 1},))
     assert wall(alone) is None
     assert not [line for line in draw_decision([alone]).axes[0].get_lines() if line.get_gid() == "wall"]
 

@@ -5,7 +5,7 @@ import torch
 from folders import fixture_of
 
 from dico import DiCo, equal
-from dico.episodes import into_box, play, record
+from dico.runs.episodes import into_box, play, record
 from dico.tasks import make, map_state
 
 navigation = fixture_of("navigation")

@@ -237,6 +237,7 @@ def test_pictures_say_of_which_checkpoint_they_are(navigation, tmp_path):
     rows = [{**row, "iteration": 6, "frames": 2400} for row in run.rows() if row["iteration"] == 5]
     with (run.folder / "metrics.jsonl").open("a") as lines:
         lines.writelines(json.dumps(row) + "\n" for row in rows)
+    run = load(run.folder)
     cast = choose(run)
     for figure in (draw_map(cast, resolution=4), draw_slice(cast, (0, 1), resolution=4), draw_trajectories(cast)):
         assert "checkpoint after 2,000 frames" in said(figure)

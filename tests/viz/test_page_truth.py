@@ -14,10 +14,10 @@ from PIL import Image
 from report_runs import report_fixtures, small_run, without_checkpoints
 
 from dico.constraints import equal
-from dico.episodes import into_box
 from dico.kinds import KINDS
 from dico.policy import DiCo
 from dico.runs import load
+from dico.runs.episodes import into_box
 from dico.tasks.scene import BLACK, GREEN, Box, Circle, Line, Scene, square
 from dico.viz.page.encode import floats
 from dico.viz.page.inline import page as page_of

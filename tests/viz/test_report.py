@@ -12,11 +12,10 @@ from folders import write_run
 from report_runs import payload_of, report_fixtures, small_run, without_checkpoints
 
 from dico import analysis
-from dico.cli import _parse
+from dico.commands import parse
 from dico.metrics import snd_at
 from dico.policy import DiCo
 from dico.runs import RunError, load
-from dico.snapshot import snapshot
 from dico.tasks.navigation import NavigationState
 from dico.training.config import Config
 from dico.viz.page.encode import packed, quantised
@@ -84,14 +83,14 @@ def test_interquartile_means_on_request(run, tmp_path):
 def test_the_command_means_the_same_run(run, found):
     words = shlex.split(found["runs"][0]["command"])
     assert words[:3] == ["dico", "train", "navigation"]
-    assert _parse(words[1:]).settings == Config.from_json(dict(run.config))
+    assert parse(words[1:])[1].settings == Config.from_json(dict(run.config))
 
 
 @pytest.mark.parametrize("task", ["tag", "reverse-transport"])
 def test_the_command_means_the_same_run_of_other_tasks(tmp_path, task):
     run = small_run(tmp_path / "run", task, seeds=1, frames=40, freeze=(), snd=(">=0.3", "0.2..0.5"))
     found = payload_of(write_report(run))
-    assert _parse(shlex.split(found["runs"][0]["command"])[1:]).settings == Config.from_json(dict(run.config))
+    assert parse(shlex.split(found["runs"][0]["command"])[1:])[1].settings == Config.from_json(dict(run.config))
 
 
 def test_maps_and_episodes_are_what_the_policies_do(run, found):
@@ -234,15 +233,15 @@ def test_distances_of_larger_teams_leave_out_an_iteration_that_is_being_written(
     np.testing.assert_allclose(unquantised(shown["levels"]["0.5"]), expected, atol=1e-4)
 
 
-def test_a_snapshot_stays_while_the_run_goes_on(run, tmp_path):
+def test_an_opened_run_stays_as_it_was_while_the_training_goes_on(run, tmp_path):
     young = without_checkpoints(run, tmp_path / "young", lines=6)
-    before = snapshot(young)
+    before = load(young.folder).read()
     with (young.folder / "metrics.jsonl").open("a") as file:
         file.write((run.folder / "metrics.jsonl").read_text().splitlines()[6] + "\n")
     assert len(before.rows()) == 6
     assert len(young.rows()) == 7
     assert torch.equal(before.metric("reward"), without_checkpoints(run, tmp_path / "again", 6).metric("reward"))
-    assert snapshot(before) is before
+    assert before.read() is before
 
 
 def test_every_file_of_the_page_is_in_it():

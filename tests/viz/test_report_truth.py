@@ -11,7 +11,6 @@ from folders import write_run
 from report_runs import payload_of, report_fixtures, small_run, without_checkpoints
 
 from dico.runs import RunError, load
-from dico.snapshot import snapshot
 from dico.viz.limits import wall
 from dico.viz.page.numbers import numbers
 from dico.viz.report import payload, write_report
@@ -24,16 +23,16 @@ def floats(text):
     return np.frombuffer(base64.b64decode(text), "<f4")
 
 
-def test_a_snapshot_keeps_the_checkpoint_that_there_was(run, tmp_path):
+def test_an_opened_run_keeps_the_checkpoint_that_there_was(run, tmp_path):
     folder = tmp_path / "run"
     shutil.copytree(run.folder, folder)
-    before = snapshot(load(folder))
+    before = load(folder).read()
     expected = run.policies().state_dict()
-    frames = run.checkpoints()[0].frames
+    frames = run.newest.frames
     for checkpoint in folder.glob("checkpoint-*"):
         shutil.rmtree(checkpoint)  # as a training does with old ones
     assert load(folder).checkpoints() == []
-    assert [checkpoint.frames for checkpoint in before.checkpoints()] == [frames]
+    assert before.newest.frames == frames
     kept = before.policies().state_dict()
     assert all(torch.equal(kept[name], value) for name, value in expected.items())
     found = payload([before])
@@ -41,7 +40,7 @@ def test_a_snapshot_keeps_the_checkpoint_that_there_was(run, tmp_path):
     assert len(found["runs"][0]["live"]["networks"]) == 3
     assert found["taken"] == f"Networks of seed 0, after {frames} frames."
     with pytest.raises(RunError, match=f"{folder} has no checkpoint yet"):
-        snapshot(load(folder)).policies()
+        load(folder).policies()
 
 
 def test_a_lost_first_iteration_leaves_the_others(tmp_path):
@@ -51,7 +50,7 @@ def test_a_lost_first_iteration_leaves_the_others(tmp_path):
     lines = file.read_text().splitlines(keepends=True)
     file.write_text("".join(['{"torn\n', *lines[1:]]))
     with pytest.warns(UserWarning, match="line 1 is torn"):
-        (shown,) = payload([run])["runs"]
+        (shown,) = payload([load(run.folder)])["runs"]
     assert floats(shown["frames"]).tolist() == [80, 120, 160]
     curve = shown["curves"]["reward"]["0.5"]
     np.testing.assert_allclose(floats(curve["centre"]), rewards[1:], rtol=1e-6)
@@ -104,7 +103,7 @@ def test_times_say_of_whom_they_are(tmp_path):
 
 def test_episodes_are_shown_whole(tmp_path):
     run = small_run(tmp_path / "run", snd=("2.8",), seeds=1, frames=40)  # untrained: the agents run away
-    (shown,) = payload([run])["runs"]
+    (shown,) = payload([load(run.folder)])["runs"]
     (episode,) = shown["episodes"]
     (left, right, _, _), (narrow, wide, _, _) = episode["extent"], shown["maps"]["extent"]
     assert left < narrow

@@ -117,13 +117,13 @@ def test_bad_input_says_what_to_do_and_leaves_nothing_behind(capsys, tmp_path, m
 
 @pytest.mark.parametrize(("module", "command"), [("matplotlib", "map"), ("PIL", "video"), ("imageio_ffmpeg", "video")])
 def test_a_missing_extra_is_named(module, command):
-    code = f"import sys; sys.modules[{module!r}] = None; from dico.cli import main; sys.exit(main([{command!r}, 'x']))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    code = f"import sys; sys.modules[{module!r}] = None; from dico.commands import main; sys.exit(main())"
+    done = subprocess.run([sys.executable, "-c", code, command, "x"], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert f'needs {module}: pip install "dico-marl[viz]"' in done.stderr
     assert "Traceback" not in done.stderr
 
 
 def test_other_commands_need_no_matplotlib():
-    code = "import sys; sys.modules['matplotlib'] = None; from dico.cli import main; sys.exit(main(['tasks']))"
+    code = "import sys; sys.modules['matplotlib'] = None; from dico.commands import main; sys.exit(main(['tasks']))"
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)

@@ -11,9 +11,9 @@ from dico.tasks.navigation import Navigation, SameGoal
 from dico.tasks.own import options_of, own
 from dico.tasks.reverse_transport import ReverseTransport
 from dico.tasks.sampling import Sampling
-from dico.tasks.scene import Scene
+from dico.tasks.scene import Legend, Scene
 from dico.tasks.tag import Tag
-from dico.tasks.vmas import vmas
+from dico.tasks.vmas import WRAPPED, vmas
 
 TASKS: dict[str, type[Task]] = {
     task.name: task for task in (Navigation, SameGoal, Dispersion, Sampling, Tag, ReverseTransport)
@@ -23,6 +23,7 @@ TASKS: dict[str, type[Task]] = {
 __all__ = [
     "TASKS",
     "Group",
+    "Legend",
     "MappedTask",
     "Scene",
     "Task",
@@ -30,6 +31,7 @@ __all__ = [
     "check_name",
     "describe",
     "from_settings",
+    "is_wrapped",
     "join_groups",
     "make",
     "map_state",
@@ -65,10 +67,9 @@ def from_settings(name: str, options: Sequence[str] = ()) -> Task:
     3
     """
     settings = pairs("task_options", tuple(options))
-    source, colon, rest = check_name(name).partition(":")
-    if not colon:
-        return make(name, **settings)
-    return vmas(rest, **settings) if source == "vmas" else own(name, **settings)
+    if is_wrapped(name):
+        return vmas(name.removeprefix(WRAPPED), **settings)
+    return own(name, **settings) if ":" in check_name(name) else make(name, **settings)
 
 
 def check_name(name: str) -> str:
@@ -85,3 +86,12 @@ def describe(task: Any) -> tuple[str, tuple[str, ...]]:
     kind = type(task)
     name = getattr(kind, "name", "")
     return name if TASKS.get(name) is kind else f"{kind.__module__}:{kind.__qualname__}", options_of(task)
+
+
+def is_wrapped(name: str) -> bool:
+    """Whether a task's name is that of a VMAS scenario.
+
+    >>> is_wrapped("vmas:balance"), is_wrapped("navigation")
+    (True, False)
+    """
+    return name.startswith(WRAPPED)

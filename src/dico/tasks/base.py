@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float, Shaped
 from torch import Tensor
 
 from dico.random import Random
-from dico.tasks.scene import Scene
+from dico.tasks.scene import Legend, Scene
 
 State = TypeVar("State")
 """A flat frozen dataclass of tensors whose leading dimensions are the batch."""
@@ -40,6 +40,11 @@ class Task(ABC, Generic[State]):
     """The task's name in :data:`dico.tasks.TASKS`."""
     snd_levels: ClassVar[tuple[str, ...]]
     """The diversities of the paper's experiment, as :func:`dico.parse_constraint` reads them."""
+    legend: ClassVar[Legend] = Legend()
+    """What is said under the task's pictures of the signs in them."""
+    position_alone: ClassVar[bool] = False
+    """Whether what an agent sees follows from where it stands alone, all through an episode: goals that stay where they
+    are, and nothing else. A map that was drawn at the start is then true to the end."""
     n_agents: int
     """Agents, all groups together."""
     horizon: int

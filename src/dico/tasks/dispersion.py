@@ -11,7 +11,7 @@ from dico._checks import check_number, check_switch
 from dico.random import Random
 from dico.tasks.base import Group, Task, clamped
 from dico.tasks.physics import move
-from dico.tasks.scene import GREY, Scene, bounds, discs, square
+from dico.tasks.scene import GREY, Legend, Scene, bounds, discs, square
 
 BOUND = 1.0
 """Both coordinates of everything stay in ``[-BOUND, BOUND]``."""
@@ -44,6 +44,7 @@ class Dispersion(Task[DispersionState]):
 
     name: ClassVar[str] = "dispersion"
     snd_levels: ClassVar[tuple[str, ...]] = ("0", "free", "6")
+    legend: ClassVar[Legend] = Legend(hidden="eaten")
 
     n_agents: int = 4
     """Agents, and food."""

@@ -54,6 +54,7 @@ class Navigation(MappedTask[NavigationState]):
 
     name: ClassVar[str] = "navigation"
     snd_levels: ClassVar[tuple[str, ...]] = ("0", "0.1", "0.3", "0.4", "0.5", "1", "free")
+    position_alone: ClassVar[bool] = True
 
     n_agents: int = 2
     """Agents, each with a goal."""

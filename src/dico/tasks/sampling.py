@@ -11,7 +11,7 @@ from dico._checks import check_number
 from dico.random import Random
 from dico.tasks.base import Group, MappedTask, clamped
 from dico.tasks.physics import move
-from dico.tasks.scene import Scene, bounds, discs, square
+from dico.tasks.scene import Legend, Scene, bounds, discs, square
 
 EDGE = 1.0
 """The cells tile ``[-EDGE, EDGE]`` squared."""
@@ -56,6 +56,7 @@ class Sampling(MappedTask[SamplingState]):
 
     name: ClassVar[str] = "sampling"
     snd_levels: ClassVar[tuple[str, ...]] = ("0", "free", "5")
+    legend: ClassVar[Legend] = Legend(value="value not yet taken", empty="visited cells")
 
     n_agents: int = 3
     """Agents."""

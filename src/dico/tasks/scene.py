@@ -73,6 +73,18 @@ class Line:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Legend:
+    """What the signs in a task's pictures mean, in the task's own words; what is drawn at all says its role."""
+
+    hidden: str = "gone"
+    """A circle that is not visible any more."""
+    value: str = "value"
+    """A painted cell of the field."""
+    empty: str = "no value"
+    """A cell of the field at 0."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Scene:
     """A batch of pictures: tensors stay where they are until a drawing picks one.
 

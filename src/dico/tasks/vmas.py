@@ -28,6 +28,8 @@ TRIED = (0, 4, 24, 0)
 their first random choices, among 2 to 8 things, are never all the same."""
 REMADE = ("forces_dict", "torques_dict", "_delta_anchor_tensor_map")
 """Dictionaries by body that VMAS makes anew in each step, or never changes."""
+WRAPPED = "vmas:"
+"""Before the name of a scenario that VMAS itself steps."""
 Path = tuple[str | int, ...]
 """Attributes, indices and names of bodies that lead from a simulator to one of its tensors."""
 
@@ -53,7 +55,6 @@ class VmasTask(Task[VmasState]):
     ``simple_push`` and ``simple_reference``. Make one with :func:`vmas`.
     """
 
-    name: ClassVar[str] = "vmas"
     snd_levels: ClassVar[tuple[str, ...]] = ("0", "free")
 
     scenario: str
@@ -80,6 +81,11 @@ class VmasTask(Task[VmasState]):
         if len(bounds) != 1:
             raise ValueError(f"scenario must give all agents the same actions, {self.scenario!r} has {sorted(bounds)}")
         self._check_repeats()
+
+    @property
+    def name(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """As configurations name it: ``vmas:SCENARIO``."""
+        return f"{WRAPPED}{self.scenario}"
 
     @property
     def n_agents(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]

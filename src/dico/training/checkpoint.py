@@ -9,7 +9,9 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import save_file
 
-from dico.runs import Checkpoint, RunError, checkpoint_folders, write_json
+from dico._files import write_json
+from dico.runs import Checkpoint, RunError
+from dico.runs.folder import checkpoint_folders
 from dico.training.blocks import AnyPopulation
 from dico.training.offpolicy import OffPolicyLearner
 from dico.training.replay_store import ReplayStore

@@ -11,11 +11,11 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from dico.constraints import Constraint
-from dico.episodes import into_box
 from dico.losses import action_space_loss
 from dico.members import Member
 from dico.policy import DiCo, Estimated
 from dico.random import Random
+from dico.runs.episodes import into_box
 from dico.training.critics import Critic, MakeCritic, initialise_
 from dico.training.optimiser import PopulationAdam, clip_factors, flat
 from dico.training.settings import Settings
@@ -334,19 +334,6 @@ def average(values: Float[Tensor, "members rows *rest"], weight: Weight = None) 
         share = weight.to(values.dtype)
         values = values * (share / share.mean()).reshape(-1, *[1] * (values.ndim - 2))
     return values.flatten(1).mean(1)
-
-
-def take(
-    values: Shaped[Tensor, "members rows *rest"], index: Int[Tensor, "members picked"]
-) -> Shaped[Tensor, "members picked *rest"]:
-    """Each member's own rows.
-
-    >>> take(torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), torch.tensor([[2, 0], [1, 1]]))
-    tensor([[3., 1.],
-            [5., 5.]])
-    """
-    members = torch.arange(values.shape[0], device=values.device)[:, None]
-    return values[members, index]
 
 
 def without_gradient(module: nn.Module, x: Tensor) -> Tensor:

@@ -4,8 +4,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from dico._measuring import MAX_DISTANCES, spaced
 from dico._pairs import upper
-from dico._spaced import MAX_DISTANCES, spaced
 from dico.losses import action_space_loss
 from dico.metrics import METRICS, behavioural_distances, snd
 from dico.training.learner import Batch, Learner, average

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 import torch
 from torch import Tensor
 
-from dico._spaced import measured_frames
+from dico._measuring import measured_frames
 from dico.tasks import TASKS
 from dico.training.config import Config
 from dico.training.learner import Learner

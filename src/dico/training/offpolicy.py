@@ -9,7 +9,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from dico.training.learner import Batch, Comparison, Learner, across, take
+from dico._measuring import take
+from dico.training.learner import Batch, Comparison, Learner, across
 from dico.training.optimiser import PopulationAdam
 
 

@@ -9,9 +9,10 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from dico._measuring import take
 from dico.metrics import METRICS
 from dico.squashed import gaussian_log_prob, squash
-from dico.training.learner import Batch, Comparison, Decision, Learner, Losses, across, average, take
+from dico.training.learner import Batch, Comparison, Decision, Learner, Losses, across, average
 from dico.training.optimiser import PopulationAdam
 from dico.training.settings import Settings
 

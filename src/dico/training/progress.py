@@ -19,7 +19,7 @@ from dico.training.blocks import AnyPopulation
 SECONDS_BETWEEN_LINES = 5.0
 
 
-def summary(rows: Sequence[dict[str, Any]], title: str | None = None) -> Table:
+def level_table(rows: Sequence[dict[str, Any]], title: str | None = None) -> Table:
     """Desired and measured diversity and reward of each level, the mean over its seeds."""
     groups = list(dict.fromkeys(row.get("group", "") for row in rows))
     metrics = [name for name in METRICS if name in rows[0]]  # SND, and the controlled metric where that is another
@@ -90,7 +90,7 @@ class LiveProgress(Display):
         """Renew table and bar."""
         advance = self.bar.reset if self.compiling else self.bar.update  # the time left is told from then on
         advance(self.task, completed=self.population.frames)
-        self.live.update(Group(summary(rows, self.pace(seconds)), self.bar))
+        self.live.update(Group(level_table(rows, self.pace(seconds)), self.bar))
 
     def end(self) -> None:
         """Leave the last picture standing."""

@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from dico._checks import check_choice
-from dico.runs import FORMAT, Run, RunError, load, plain, read_checkpoints, write_json
+from dico._files import FORMAT, plain, write_json
+from dico.runs import Run, RunError, load
+from dico.runs.folder import read_checkpoints
 from dico.training.blocks import AnyPopulation, Blocks, enough_memory, make_population, memory_messages
 from dico.training.checkpoint import KEPT, back_to, check_space, restore, save
 from dico.training.config import Config

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dico.runs import has_diverged
+from dico._files import has_diverged
 
 LARGE_SCALE = 10.0
 """Deviations scaled up by more than this learn in steps as much larger."""

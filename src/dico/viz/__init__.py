@@ -13,68 +13,43 @@ What writes takes run folders and paths; what draws gives a figure; what plots t
 >>> axes = viz.plot_reward(Figure().subplots(), run, "iqm", seeds=True)
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from dico.viz.cast import choose
-    from dico.viz.curves import plot_diversity, plot_overflow, plot_reward, plot_tracking
-    from dico.viz.decision import plot_decision
-    from dico.viz.distances import matrices, plot_distances
-    from dico.viz.figures import (
-        draw_curves,
-        draw_decision,
-        draw_distances,
-        draw_map,
-        draw_slice,
-        draw_tracking,
-        draw_trajectories,
-    )
-    from dico.viz.films import film_distances, film_episode
-    from dico.viz.gallery import draw_figures, save_figures, write_figures
-    from dico.viz.maps import plot_map, plot_slice
-    from dico.viz.report import write_report
-    from dico.viz.style import check_figure, save_figure
-    from dico.viz.trajectories import plot_strip
-    from dico.viz.video import check_fps, check_video, write_video
+from dico._lazy import lazy
 
-__all__ = [
-    "check_figure", "check_fps", "check_video", "choose", "draw_curves", "draw_decision", "draw_distances",
-    "draw_figures", "draw_map", "draw_slice", "draw_tracking", "draw_trajectories", "film_distances", "film_episode",
-    "matrices", "plot_decision", "plot_distances", "plot_diversity", "plot_map", "plot_overflow", "plot_reward",
-    "plot_slice", "plot_strip", "plot_tracking", "save_figure", "save_figures", "write_figures", "write_report",
-    "write_video",
-]  # fmt: skip
-HOMES = {
-    "cast": ("choose",),
-    "curves": ("plot_diversity", "plot_overflow", "plot_reward", "plot_tracking"),
-    "decision": ("plot_decision",),
-    "distances": ("matrices", "plot_distances"),
-    "figures": (
-        "draw_curves", "draw_decision", "draw_distances", "draw_map", "draw_slice", "draw_tracking",
-        "draw_trajectories",
-    ),
-    "films": ("film_distances", "film_episode"),
-    "gallery": ("draw_figures", "save_figures", "write_figures"),
-    "maps": ("plot_map", "plot_slice"),
-    "report": ("write_report",),
-    "style": ("check_figure", "save_figure"),
-    "trajectories": ("plot_strip",),
-    "video": ("check_fps", "check_video", "write_video"),
-}  # fmt: skip
-"""The public names, and the files they live in."""
+if TYPE_CHECKING:  # the public names; each is imported when it is first used, for what draws needs matplotlib and more
+    from dico.viz.cast import choose as choose
+    from dico.viz.curves import plot_diversity as plot_diversity
+    from dico.viz.curves import plot_overflow as plot_overflow
+    from dico.viz.curves import plot_reward as plot_reward
+    from dico.viz.curves import plot_tracking as plot_tracking
+    from dico.viz.decision import plot_decision as plot_decision
+    from dico.viz.distances import matrices as matrices
+    from dico.viz.distances import plot_distances as plot_distances
+    from dico.viz.figures import draw_curves as draw_curves
+    from dico.viz.figures import draw_decision as draw_decision
+    from dico.viz.figures import draw_distances as draw_distances
+    from dico.viz.figures import draw_map as draw_map
+    from dico.viz.figures import draw_slice as draw_slice
+    from dico.viz.figures import draw_tracking as draw_tracking
+    from dico.viz.figures import draw_trajectories as draw_trajectories
+    from dico.viz.films import film_distances as film_distances
+    from dico.viz.films import film_episode as film_episode
+    from dico.viz.gallery import draw_figures as draw_figures
+    from dico.viz.gallery import save_figures as save_figures
+    from dico.viz.gallery import write_figures as write_figures
+    from dico.viz.maps import plot_map as plot_map
+    from dico.viz.maps import plot_slice as plot_slice
+    from dico.viz.report import write_report as write_report
+    from dico.viz.style import check_figure as check_figure
+    from dico.viz.style import save_figure as save_figure
+    from dico.viz.trajectories import plot_strip as plot_strip
+    from dico.viz.video import check_fps as check_fps
+    from dico.viz.video import check_video as check_video
+    from dico.viz.video import write_video as write_video
 
-
-def __getattr__(name: str) -> object:
-    """What draws needs matplotlib and more, so it is imported when first used."""
-    for home, names in HOMES.items():
-        if name in names:
-            try:
-                return getattr(import_module(f"dico.viz.{home}"), name)
-            except ModuleNotFoundError as missing:
-                module = (missing.name or "").partition(".")[0]
-                raise ImportError(f'dico.viz.{name} needs {module}: pip install "dico-marl[viz]"') from missing
-    raise AttributeError(f"module 'dico.viz' has no attribute {name!r}")
+_homes, __getattr__ = lazy(__name__, __file__, extra="viz")
+__all__ = sorted(_homes)  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __dir__() -> list[str]:

@@ -11,10 +11,10 @@ from torch import Tensor
 
 from dico.analysis import controlled_group, diverged, levels
 from dico.constraints import parse_constraint
-from dico.episodes import STREAM, Recording, into_box, record
 from dico.policy import DiCo
 from dico.random import Random
 from dico.runs import Member, Run, RunError
+from dico.runs.episodes import STREAM, Recording, into_box, record
 from dico.tasks import Task, map_state
 from dico.tasks.scene import Scene
 from dico.viz.fields import Extent, Field, diversity_field, slice_field
@@ -75,7 +75,7 @@ def choose(run: Run, wanted: Sequence[str | float] = (), seed: int | None = None
     members = one_of_each(run, wanted, seed)
     task, indices = run.task(), [member.index for member in members]
     policies = tuple(run.policies(group.name, indices) for group in task.groups)
-    return Cast(run, task, members, policies, run.checkpoints()[0].frames)
+    return Cast(run, task, members, policies, run.newest.frames if run.newest else 0)
 
 
 def one_of_each(run: Run, wanted: Sequence[str | float] = (), seed: int | None = None) -> tuple[Member, ...]:

@@ -11,7 +11,6 @@ from dico._checks import check_positive
 from dico.metrics import snd_at
 from dico.policy import DiCo
 from dico.tasks import TASKS, MappedTask, Task
-from dico.tasks.vmas import VmasTask
 
 ROWS_AT_ONCE = 1 << 16
 """Observations sent through the networks at once, all members together."""
@@ -120,10 +119,9 @@ def as_mapped(task: Task) -> MappedTask:
     """The task, if its observations are a function of the position: a map over positions needs that."""
     if isinstance(task, MappedTask):
         return task
-    name = f"vmas:{task.scenario}" if isinstance(task, VmasTask) else task.name
     mapped = ", ".join(known for known, each in TASKS.items() if issubclass(each, MappedTask))
     raise ValueError(
-        f"{name} has no map over positions ({mapped} have): choose two of its {task.obs_dim} observed numbers "
+        f"{task.name} has no map over positions ({mapped} have): choose two of its {task.obs_dim} observed numbers "
         f"instead (--coordinates 0 1)"
     )
 

@@ -7,8 +7,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from dico.analysis import bounds_of, check_comparable, levels
-from dico.episodes import play
 from dico.runs import Run
+from dico.runs.episodes import play
 from dico.viz.cast import Cast, one_of_each, seeds_of
 from dico.viz.curves import desires, level_legend, plot_diversity, plot_overflow, plot_reward, plot_tracking
 from dico.viz.decision import plot_decision
@@ -93,7 +93,7 @@ def draw_map(cast: Cast, state_seed: int = 0, *, resolution: int = 100, arrows: 
         for each, field in zip(axes, fields, strict=True):
             plot_map(each, field, cast.task, state, scale, cast.actions(field) if arrows else None, group.agents)
         _finish(figure, axes, cast, "at each position")
-        key = [*legend(cast.task.scene(state), over_map=True), *(["arrows: mean actions"] if arrows else [])]
+        key = [*legend(cast.task, cast.task.scene(state), over_map=True), *(["arrows: mean actions"] if arrows else [])]
         caption(figure, ", ".join([*who(cast), f"start {state_seed}", *key]))
         return figure
 
@@ -133,7 +133,7 @@ def draw_trajectories(cast: Cast, seed: int = 0, *, frames: int = FRAMES) -> Fig
             row[0].set_ylabel(level_title(cast.run, member.constraint, "\n"))
         for each, step in zip(axes[0], steps, strict=True):
             each.set_title(f"step {step}")
-        caption(figure, ", ".join([*who(cast), f"start {seed}", "actions by the mean", *legend(scenes[0])]))
+        caption(figure, ", ".join([*who(cast), f"start {seed}", "actions by the mean", *legend(cast.task, scenes[0])]))
         return figure
 
 

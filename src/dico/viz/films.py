@@ -14,8 +14,8 @@ from torch import Tensor
 
 from dico._checks import check_positive
 from dico.analysis import frames
-from dico.episodes import Recording
 from dico.runs import Run
+from dico.runs.episodes import Recording
 from dico.tasks import MappedTask, map_state, of_group
 from dico.viz.cast import Cast, one_of_each, seeds_of
 from dico.viz.distances import DISTANCE, distance_scale, matrices, plot_distances, renew_distances
@@ -50,7 +50,7 @@ def film_episode(cast: Cast, seed: int = 0, *, with_map: bool, fps: int = 20, dp
             each.set_title(level_title(cast.run, member.constraint))
         if beneath is not None:
             colour_bar(figure, axes, "SND at each position")
-        key = legend(pictures[0].scene, over_map=with_map)
+        key = legend(cast.task, pictures[0].scene, over_map=with_map)
         caption(figure, ", ".join([*who(cast), f"start {seed}", "actions by the mean", *key]))
     returns = _returns(cast, recording)
 

@@ -8,7 +8,6 @@ from matplotlib.figure import Figure
 
 from dico.analysis import check_comparable, diverged
 from dico.runs import Run, RunError
-from dico.snapshot import saying_once, snapshot
 from dico.tasks import MappedTask
 from dico.viz.cast import Cast, choose
 from dico.viz.figures import (
@@ -22,6 +21,7 @@ from dico.viz.figures import (
 )
 from dico.viz.files import check_formats, check_place
 from dico.viz.labels import run_names
+from dico.viz.once import saying_once
 from dico.viz.style import save
 
 
@@ -52,7 +52,7 @@ def draw_figures(runs: Sequence[Run], *, stat: str = "mean", seeds: bool = False
     """
     check_comparable(runs)
     with saying_once():
-        runs = [snapshot(run) for run in runs]
+        runs = [run.read() for run in runs]
         if len(runs) == 1:
             return _of_one(runs[0], stat, seeds)
         drawn = {"decision": draw_decision(runs, stat)}
@@ -84,7 +84,7 @@ def _of_one(run: Run, stat: str, seeds: bool) -> dict[str, Figure]:
 
 def _playable(run: Run) -> Cast | None:
     """Who can be shown in action; None, with a warning, if there is a checkpoint that cannot be played."""
-    if not run.checkpoints():
+    if run.newest is None:
         return None
     try:
         return choose(run)

@@ -6,7 +6,7 @@ import numpy as np
 
 from dico.analysis import bounds_of, controlled_metric
 from dico.runs import Run, RunError
-from dico.tasks import from_settings
+from dico.tasks import from_settings, is_wrapped
 
 
 def metric_name(run: Run) -> str:
@@ -19,8 +19,8 @@ def changed_options(run: Run) -> list[str]:
     """The task's settings that are not its defaults, as name=value; of a VMAS scenario all that were given."""
     name, options = run.config["task"], run.config.get("task_options", ())
     try:
-        plain = None if name.startswith("vmas:") else from_settings(name)
-        return [option for option in options if plain is None or from_settings(name, [option]) != plain]
+        usual = None if is_wrapped(name) else from_settings(name)
+        return [option for option in options if usual is None or from_settings(name, [option]) != usual]
     except ValueError:  # a task that this version does not know
         return list(options)
 

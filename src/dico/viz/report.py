@@ -7,10 +7,10 @@ from typing import Any
 
 from dico import analysis
 from dico._checks import check_choice
-from dico.runs import Member, Run, load, plain
-from dico.snapshot import snapshot
+from dico._files import plain
+from dico.runs import Member, Run, load
 from dico.viz.colours import level_colours
-from dico.viz.files import whole
+from dico.viz.files import output_file
 from dico.viz.labels import metric_name, run_names
 from dico.viz.page import words
 from dico.viz.page.inline import page
@@ -39,7 +39,7 @@ def write_report(runs: Runs, out: str | Path | None = None, *, stat: str = "mean
     opened = [each if isinstance(each, Run) else load(each) for each in several]
     text = page(payload(opened, stat), f"{', '.join(run_names(opened))} · dico report")
     path = default_path(opened) if out is None else Path(out)
-    with whole(path) as scratch:
+    with output_file(path) as scratch:
         scratch.write_text(text, "utf-8")
     return path
 
@@ -55,23 +55,24 @@ def payload(runs: Sequence[Run], stat: str = "mean") -> dict[str, Any]:
     analysis.check_comparable(runs)
     metric = metric_name(runs[0])
     names = run_names(runs)
-    moments = [snapshot(run) for run in runs]
-    parts = [numbers(run, stat) for run in moments]
-    shown = [pictures(run, part["best"]) for run, part in zip(moments, parts, strict=True)]
+    for run in runs:
+        run.read()
+    parts = [numbers(run, stat) for run in runs]
+    shown = [pictures(run, part["best"]) for run, part in zip(runs, parts, strict=True)]
     found = {
         "metric": metric,
-        "facts": words.facts(moments),
-        "statistic": words.statistic(moments, stat, metric),
+        "facts": words.facts(runs),
+        "statistic": words.statistic(runs, stat, metric),
         "metrics": words.metrics(metric),
         "levels": _levels(runs),
         "scale": MAP_COLOURS,
-        "notes": words.notes(dict(zip(names, moments, strict=True))),
+        "notes": words.notes(dict(zip(names, runs, strict=True))),
         "missing": _missing(shown),
         "taken": words.taken(dict(zip(names, shown, strict=True))),
         "runs": [{"name": name, **part, **each.values} for name, part, each in zip(names, parts, shown, strict=True)],
-        "footer": words.footer(moments, stat),
+        "footer": words.footer(runs, stat),
     }
-    _fill_with_networks(found, moments, shown)
+    _fill_with_networks(found, runs, shown)
     return found
 
 

@@ -17,7 +17,7 @@ from dico._checks import check_choice
 from dico.analysis import STATISTICS, controlled_group, frames, levels
 from dico.runs import Run
 from dico.viz.cast import Cast, seeds_of
-from dico.viz.files import FORMATS, whole
+from dico.viz.files import FORMATS, output_file
 from dico.viz.labels import changed_options, level_label, metric_name
 
 INK, FAINT = "#262626", "#6b6b6b"
@@ -110,7 +110,7 @@ def save(figure: Figure, path: Path, formats: Sequence[str] = ("png", "svg")) ->
     for ending in formats:
         check_choice("format", ending, FORMATS)
         target = path.with_name(f"{path.name}.{ending}")
-        with whole(target) as scratch, styled():
+        with output_file(target) as scratch, styled():
             dated = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}[ending]
             figure.savefig(scratch, format=ending, metadata=dated)
         written.append(target)

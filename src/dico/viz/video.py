@@ -10,7 +10,7 @@ from jaxtyping import UInt8
 from PIL import Image
 
 from dico._checks import check_choice
-from dico.viz.files import whole
+from dico.viz.files import output_file
 
 ENDINGS = (".mp4", ".gif")
 QUALITY = 8
@@ -49,7 +49,7 @@ def write_video(film: Film, path: Path) -> Path:
     """Draw all pictures into an mp4 or a GIF, by the path's ending."""
     check_fps(film.fps, path)
     write = {".mp4": _write_mp4, ".gif": _write_gif}[check_video(path).suffix]
-    with whole(path) as scratch:
+    with output_file(path) as scratch:
         write(film, scratch)
     return path
 

@@ -6,6 +6,7 @@ from colorsys import rgb_to_hsv
 import numpy as np
 from torch import Tensor
 
+from dico.tasks import Task
 from dico.tasks.scene import Box, Circle, Line, Scene
 from dico.viz.colours import rgb
 from dico.viz.fields import Extent
@@ -38,8 +39,8 @@ def aspect_of(extent: Extent) -> float:
     return (extent[3] - extent[2]) / (extent[1] - extent[0])
 
 
-def legend(scene: Scene, *, over_map: bool = False) -> list[str]:
-    """What the shapes of a scene are, in words."""
+def legend(task: Task, scene: Scene, *, over_map: bool = False) -> list[str]:
+    """What the shapes of a task's scene are, in words."""
     colours: dict[tuple[str, str], set[str]] = {}
     for shape in (*scene.circles, *scene.boxes, *scene.lines):
         if shape.role not in ("bounds", "link"):
@@ -49,9 +50,9 @@ def legend(scene: Scene, *, over_map: bool = False) -> list[str]:
         colour = f"{colour_name(next(iter(used)))} " if len(used) == 1 else ""
         told.append(f"{colour}{form}: {name}")
     if any(circle.visible is not None for circle in scene.circles):
-        told.append("dotted: eaten")
+        told.append(f"dotted: {task.legend.hidden}")
     if scene.field is not None:
-        told.append("pale: visited cells" if over_map else "blue: value not yet taken")
+        told.append(f"pale: {task.legend.empty}" if over_map else f"blue: {task.legend.value}")
     return told
 
 

@@ -7,8 +7,8 @@ from jaxtyping import Float
 from tensordict import TensorDictBase
 from torch import Tensor
 
+from dico._measuring import MAX_DISTANCES, spaced
 from dico._pairs import upper
-from dico._spaced import MAX_DISTANCES, spaced
 from dico.adapters.benchmarl.model import Dico
 from dico.losses import action_space_loss
 from dico.metrics import behavioural_distances, snd

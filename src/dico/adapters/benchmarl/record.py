@@ -17,17 +17,13 @@ from hydra.core.hydra_config import HydraConfig
 from tensordict import TensorDictBase
 
 import dico
-from dico._files import has_diverged, plain, whole, write_json
+from dico._files import FORMAT, has_diverged, plain, whole, write_json
+from dico._measuring import last
 from dico.adapters.benchmarl.checks import algorithm_of
 from dico.adapters.benchmarl.model import Dico
 from dico.adapters.benchmarl.restore import forget_after
 from dico.adapters.benchmarl.tasks import DicoClass
 from dico.adapters.benchmarl.terms import Settings
-
-FORMAT = 1
-"""Of ``dico.json``; a reader refuses a newer one."""
-LAST = 0.1
-"""The final reward is the mean over this share of the iterations."""
 
 
 class Record:
@@ -83,8 +79,8 @@ class Record:
 
     def final_reward(self) -> float:
         """Mean reward per step over the last tenth of the iterations, of the first group."""
-        last = self.history[-max(1, round(LAST * len(self.history))) :]
-        return sum(last) / len(last) if last else float("nan")
+        rewards = self.history[-last(len(self.history)) :]
+        return sum(rewards) / len(rewards) if rewards else float("nan")
 
     @property
     def _metrics(self) -> Path:
@@ -200,6 +196,7 @@ def _task(experiment: Experiment) -> tuple[str, dict[str, Any]]:
     if isinstance(task, DicoClass):
         return name.replace("_", "-"), {"horizon": options.pop("max_steps"), **options}
     if isinstance(task, VmasClass):
+        # as `dico.tasks` calls it, which adapters do not import
         return f"vmas:{name}", {"horizon": options.pop("max_steps"), **options}
     return f"{experiment.environment_name}:{name}", options
 

@@ -12,11 +12,11 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from dico._files import plain
 from dico.constraints import Constraint
 from dico.kinds import KINDS
 from dico.nets import AgentMLP, SharedMLP, StackedLinear, StackedMLP
 from dico.policy import SMALLEST, DiCo
-from dico.runs import plain
 from dico.viz.page.encode import floats, packed
 
 BITS = (16, 18, 20, 22, 24)

@@ -7,8 +7,9 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from dico import analysis
+from dico._files import plain
 from dico.analysis import Band, LevelSummary
-from dico.runs import Run, plain
+from dico.runs import Run
 from dico.viz.limits import wall
 from dico.viz.page.encode import floats, quantised
 from dico.viz.reproduce import about, command
@@ -40,7 +41,7 @@ def numbers(run: Run, stat: str) -> dict[str, Any]:
         "frames": floats(frames[kept]),
         "curves": _curves(run, stat, kept),
         "distances": _distances(run),
-        "config": _sound(dict(run.config)),
+        "config": plain(dict(run.config)),
         "machine": _machine(run),
         "command": command(run.config, run.session),
         "how": about(run),
@@ -131,24 +132,11 @@ def _interval(band: Band) -> list[float | None]:
 
 def _machine(run: Run) -> dict[str, Any] | None:
     if "machine" in run.session:
-        return _sound(run.session["machine"])
+        return plain(run.session["machine"])
     try:
-        return _sound(json.loads((run.folder / "machine.json").read_text("utf-8")))
+        return plain(json.loads((run.folder / "machine.json").read_text("utf-8")))
     except (OSError, ValueError):
         return None
-
-
-def _sound(value: Any) -> Any:
-    """As it is, but for numbers that are none, which JSON has no word for: None.
-
-    >>> _sound({"memory": [1.5, float("nan")]})
-    {'memory': [1.5, None]}
-    """
-    if isinstance(value, dict):
-        return {name: _sound(each) for name, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_sound(each) for each in value]
-    return plain(value) if isinstance(value, float) else value
 
 
 def _group(run: Run) -> Any:

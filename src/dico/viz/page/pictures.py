@@ -9,7 +9,6 @@ from jaxtyping import Float
 from torch import Tensor
 
 from dico.runs import Member, Run
-from dico.snapshot import Snapshot
 from dico.tasks import MappedTask, map_state, of_group
 from dico.tasks.navigation import SPAWN, Navigation
 from dico.tasks.scene import TEAM
@@ -42,14 +41,14 @@ class Pictures:
 
 
 @torch.no_grad()
-def pictures(run: Snapshot, best: str | None) -> Pictures:
+def pictures(run: Run, best: str | None) -> Pictures:
     """Episodes and maps of the first seed of each level; they need a checkpoint."""
     try:
         cast = choose(run)
         values = _episodes(cast)
     except (ValueError, ImportError) as error:
         return Pictures(missing=dict.fromkeys(("episodes", "maps", "live"), f"Nothing to show: {error}."))
-    values["taken"] = {"seeds": seeds_of(cast.members), "frames": run.checkpoints()[0].frames}
+    values["taken"] = {"seeds": seeds_of(cast.members), "frames": cast.frames}
     missing: dict[str, str] = {}
     task = cast.task
     if isinstance(task, MappedTask):
@@ -59,12 +58,13 @@ def pictures(run: Snapshot, best: str | None) -> Pictures:
             f"What an agent sees in {run.config['task']} does not follow from its position alone, so there is no map "
             "over positions; dico map draws one over any two observed numbers."
         )
-    if isinstance(task, Navigation) and parts_of(cast.policy):
+    known = isinstance(task, Navigation)  # the page's script has the physics of this one
+    if known and parts_of(cast.policy):
         values["live"] = _surroundings(cast, task)
         return Pictures(values, missing, _most_wanted(cast.members, best))
     missing["live"] = (
         "The networks of this run are of a kind that the page cannot evaluate."
-        if isinstance(task, Navigation)
+        if known
         else "The live part is for navigation and same-goal, whose physics the page knows."
     )
     return Pictures(values, missing)
@@ -104,14 +104,14 @@ def _episodes(cast: Cast) -> dict[str, Any]:
         }
         for k, member in enumerate(cast.members)
     ]
-    lasts = isinstance(cast.task, Navigation)  # goals stay where they are, and nothing else is seen
+    lasts = cast.task.position_alone
     under = _fields(cast, extent) if lasts and extent != scenes[0].extent else None
-    return {"episodes": episodes, "key": legend(scenes[0]), "lasts": lasts, "under": under}
+    return {"episodes": episodes, "key": legend(cast.task, scenes[0]), "lasts": lasts, "under": under}
 
 
 def _maps(cast: Cast) -> dict[str, Any]:
     scene = cast.task.scene(map_state(lambda tensor: tensor[None], cast.start(START)))
-    return {**_fields(cast, scene.extent), "scene": encode_scene(scene), "key": legend(scene, over_map=True)}
+    return {**_fields(cast, scene.extent), "scene": encode_scene(scene), "key": legend(cast.task, scene, over_map=True)}
 
 
 def _fields(cast: Cast, extent: Extent) -> dict[str, Any]:

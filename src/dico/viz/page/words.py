@@ -7,7 +7,6 @@ from typing import Any
 from dico import analysis
 from dico.analysis import STATISTICS
 from dico.runs import Run
-from dico.snapshot import Snapshot
 from dico.viz.labels import level_label
 from dico.viz.page.pictures import Pictures
 
@@ -96,7 +95,7 @@ def metrics(metric: str) -> list[dict[str, Any]]:
     ]
 
 
-def notes(runs: Mapping[str, Snapshot]) -> list[str]:
+def notes(runs: Mapping[str, Run]) -> list[str]:
     """What a reader should know before believing the numbers of the runs, given by name."""
     found = []
     for name, run in runs.items():
@@ -105,7 +104,7 @@ def notes(runs: Mapping[str, Snapshot]) -> list[str]:
         if gone.any():
             who = ", ".join(f"{level_label(m.constraint)} (seed {m.seed})" for m in run.members if gone[m.index])
             found.append(f"{whose}diverged and left out of all numbers: {who}.")
-        found += [f"{text}." for text in run.said]
+        found += [f"{text}." for text in run.remarks]
     return found
 
 

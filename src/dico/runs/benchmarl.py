@@ -11,6 +11,7 @@ import warnings
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -18,12 +19,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from dico.constraints import parse_constraint
-from dico.runs import COMMON, Checkpoint, Member, Run, RunError, read_rows
-from dico.tasks import Task
+from dico.constraints import order
+from dico.members import Member
+from dico.runs.run import Run
+from dico.runs.schema import COMMON, Checkpoint, Row, RunError, Say, check_format, read_rows
 
-FORMAT = 1
-"""Of ``dico.json``; a newer one is refused."""
 DEPTH = 4
 """How far below a folder experiments are looked for: multirun/DATE/TIME/JOB/EXPERIMENT."""
 NEEDED = ("task", "task_options", "algorithm", "frames", "hidden", "squash_shared", "gradient", "metric")
@@ -36,67 +36,41 @@ AS_PLAYED = {
 
 
 @dataclass(frozen=True)
-class NewestCheckpoints(Checkpoint):
-    """The newest checkpoint of each member."""
+class Experiments:
+    """Where the numbers and networks of experiments are: a folder for each member."""
 
-    files: tuple[Path, ...]
+    folders: tuple[Path, ...]
 
-    def tensors(self) -> dict[str, Tensor]:
-        """All policies by name, members first."""
-        saved = [_policies(file) for file in self.files]
-        stacked = {}
-        for group, policy in saved[0].items():
-            for name, value in policy.items():
-                both = value if name in COMMON else torch.stack([each[group][name] for each in saved])
-                stacked[f"{group}.policy.{name}"] = both
-        return stacked
-
-
-@dataclass(frozen=True)
-class BenchMARLRun(Run):
-    """One or more experiments of BenchMARL with the same settings, each a member."""
-
-    experiments: tuple[Path, ...]
-    """The folder of each member."""
-
-    def task(self) -> Task:
-        """The task that it was trained on, if its episodes can be played as they were."""
-        for group in self.groups:
-            trained = group.get("actions", self.session["actions"])
-            played = "clamp" if group["kind"] == "deterministic" else "tanh"
-            if played != trained:
-                raise RunError(
-                    f"{self.folder} was trained with actions brought into their box by {trained}, and dico plays by "
-                    f"{played}: train with {AS_PLAYED[played]}"
-                )
-        task, own = super().task(), [group["name"] for group in self.groups]
-        lacking = [group.name for group in task.groups if group.name not in own]
-        if lacking:
-            raise RunError(
-                f"group {', '.join(lacking)} of {self.folder} has no DiCo policy, so its episodes cannot be played; "
-                f"its curves can be drawn, and the policies of {', '.join(own)} be loaded"
-            )
-        return task
-
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self, say: Say) -> list[Row]:
         """All members' lines, iteration by iteration."""
         rows = [
-            row | {"member": member.index}
-            for member, folder in zip(self.members, self.experiments, strict=True)
-            for row in read_rows(folder / "metrics.jsonl")
+            row | {"member": index}
+            for index, folder in enumerate(self.folders)
+            for row in read_rows(folder / "metrics.jsonl", say)
         ]
         return sorted(rows, key=lambda row: row["iteration"])
 
-    def checkpoints(self) -> list[Checkpoint]:
+    def checkpoints(self, say: Say) -> list[Checkpoint]:
         """The newest checkpoints of all members together, if each has one."""
-        newest = [_newest(folder) for folder in self.experiments]
-        whole = tuple(file for file in newest if file is not None)
-        if len(whole) < len(newest):
+        files = [file for folder in self.folders if (file := _newest(folder, say))]
+        if len(files) < len(self.folders):
             return []
-        return [NewestCheckpoints(self.folder, {"frames": min(map(_frames, whole))}, whole)]
+        return [Checkpoint(files[0].parent, {"frames": min(map(_frames, files))}, partial(_stacked, files))]
 
-    def _no_checkpoint(self) -> str:
-        lacking = ", ".join(str(folder) for folder in self.experiments if _newest(folder) is None)
+    def check_playable(self, run: Run) -> None:
+        """Actions must come into their box in the episodes that dico plays as they did in training."""
+        for group in run.groups:
+            trained = group.get("actions", run.session["actions"])
+            played = "clamp" if group["kind"] == "deterministic" else "tanh"
+            if played != trained:
+                raise RunError(
+                    f"{run.folder} was trained with actions brought into their box by {trained}, and dico plays by "
+                    f"{played}: train with {AS_PLAYED[played]}"
+                )
+
+    def no_checkpoint(self) -> str:
+        """What to do where a member has none."""
+        lacking = ", ".join(str(folder) for folder in self.folders if _newest(folder, lambda _: None) is None)
         return f"no checkpoint in {lacking}: train with experiment.checkpoint_at_end=True"
 
 
@@ -112,7 +86,7 @@ def find(folder: Path, name: str) -> list[Path]:
     return nearest
 
 
-def load(folder: Path) -> BenchMARLRun:
+def open_experiments(folder: Path) -> Run:
     """Open one experiment's folder, or one that holds several of the same task, algorithm and settings."""
     if not folder.is_dir():
         raise RunError(f"{folder} is a file, no run folder: name the folder it is in")
@@ -121,7 +95,7 @@ def load(folder: Path) -> BenchMARLRun:
         raise RunError(f"{folder} is of BenchMARL and has no dico.json: train with model=dico and DicoCallback")
     if not found:
         raise RunError(f"{folder} is no run folder: it has no config.json; dico train writes one under runs/")
-    ordered = sorted(found, key=lambda path: _rank(found[path]))
+    ordered = sorted(found, key=lambda path: (order(found[path]["constraint"]), found[path]["seed"]))
     first = found[ordered[0]]
     for path in ordered[1:]:
         _check_alike(folder, ordered[0], first, path, found[path])
@@ -136,16 +110,13 @@ def load(folder: Path) -> BenchMARLRun:
     levels = list(dict.fromkeys(member.constraint for member in members))
     config = first["config"] | {"snd": levels, "seeds": len(seeds), "first_seed": min(seeds)}
     session = first["session"] | {"command": _command(first["session"]["command"], members)}
-    return BenchMARLRun(folder, config, tuple(first["groups"]), members, session, tuple(ordered))
+    return Run(folder, config, tuple(first["groups"]), members, session, Experiments(tuple(ordered)))
 
 
 def _read(path: Path) -> Mapping[str, Any]:
     try:
         saved = json.loads(path.read_text())
-        if saved["format"] > FORMAT:
-            raise RunError(
-                f"{path} was written by a newer dico (format {saved['format']}, this one reads {FORMAT}): upgrade dico"
-            )
+        check_format(path, saved["format"])
         lacking = [name for name in NEEDED if name not in saved["config"]]
         if lacking:
             raise RunError(f"{path} does not tell {', '.join(lacking)}: the run cannot be used")
@@ -173,13 +144,6 @@ def _differing(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
     return [name for name in sorted(one.keys() | other.keys()) if one.get(name) != other.get(name)]
 
 
-def _rank(saved: Mapping[str, Any]) -> tuple[float, float, int]:
-    """Less diversity first, free last, then by seed."""
-    constraint = parse_constraint(saved["constraint"])
-    lo, hi = constraint.lo.item(), constraint.hi.item()
-    return (lo if (lo, hi) != (0, float("inf")) else float("inf")), hi, saved["seed"]
-
-
 def _command(one: str | None, members: Sequence[Member]) -> str | None:
     """How to train all members again: as a multirun, if every level has every seed.
 
@@ -196,14 +160,25 @@ def _command(one: str | None, members: Sequence[Member]) -> str | None:
     return shlex.join([*kept, "-m", f"model.desired_snd={','.join(quoted)}", f"seed={','.join(map(str, seeds))}"])
 
 
-def _newest(folder: Path) -> Path | None:
-    """The newest whole checkpoint; a half-written one is left out with a warning."""
+def _newest(folder: Path, say: Say) -> Path | None:
+    """The newest whole checkpoint; half-written ones are left out and told of."""
     numbered = [file for file in folder.glob("checkpoints/checkpoint_*.pt") if _number(file).isdigit()]
     for file in sorted(numbered, key=_frames, reverse=True):
         if zipfile.is_zipfile(file):  # whose directory is written last
             return file
-        warnings.warn(f"{file} is not whole and left out", stacklevel=2)
+        say(f"{file} is not whole and left out")
     return None
+
+
+def _stacked(files: Sequence[Path], having: str) -> dict[str, Tensor]:
+    """All policies by name, members first."""
+    saved = [_policies(file) for file in files]
+    return {
+        name: value if key in COMMON else torch.stack([each[group][key] for each in saved])
+        for group, policy in saved[0].items()
+        for key, value in policy.items()
+        if having in (name := f"{group}.policy.{key}")
+    }
 
 
 def _policies(file: Path) -> Mapping[str, Mapping[str, Tensor]]:

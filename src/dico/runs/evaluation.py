@@ -6,22 +6,21 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from dico.episodes import play
+from dico._files import has_diverged
+from dico._measuring import spaced, take
 from dico.metrics import METRICS
-from dico.runs import Run, has_diverged
+from dico.runs.episodes import play
+from dico.runs.run import Run
 from dico.tasks import Group, Task, of_group
-from dico.training.learner import take
-
-MEASURED = 4096
-"""Diversity is measured at up to so many steps, evenly spaced."""
 
 
 @torch.no_grad()
 def evaluate(run: Run, *, episodes: int = 200, seed: int = 0, deterministic: bool = False) -> list[dict[str, Any]]:
     """Every member on the same fresh episodes, with stochastic actions unless ``deterministic``.
 
-    One row for each member and group: mean reward per step, mean return and length of an episode, and diversity at up
-    to 4096 steps of episodes that were running. A member whose numbers are not finite is marked as diverged.
+    One row for each member and group: mean reward per step, mean return and length of an episode, and diversity at
+    steps of episodes that were running, at most as many as a training measures it at. A member whose numbers are not
+    finite is marked as diverged.
     """
     task = run.task()
     policies = [run.policies(group.name) for group in task.groups]
@@ -30,7 +29,7 @@ def evaluate(run: Run, *, episodes: int = 200, seed: int = 0, deterministic: boo
     for group, policy, obs in zip(task.groups, policies, played.obs, strict=True):
         earned = (of_group(group, played.reward).mean(-1) * played.running).sum(1)
         length = played.running.sum(1)
-        everyone = policy.everyone(take(obs.flatten(1, 2), _spaced(played.running)))
+        everyone = policy.everyone(take(obs.flatten(1, 2), _running(played.running, len(group.agents))))
         diversity = {name: METRICS[name].fn(everyone) for name in ("snd", run.config["metric"])}
         for member in run.members:
             k = member.index
@@ -44,13 +43,12 @@ def evaluate(run: Run, *, episodes: int = 200, seed: int = 0, deterministic: boo
     return rows
 
 
-def _spaced(running: Bool[Tensor, "members steps episodes"]) -> Int[Tensor, "members picked"]:
+def _running(running: Bool[Tensor, "members steps episodes"], n_agents: int) -> Int[Tensor, "members picked"]:
     """For each member as many indices of running steps, evenly spaced among them."""
     flat = running.flatten(1)
-    counts = flat.sum(1, keepdim=True)
-    picked = min(MEASURED, int(counts.min()))
+    counts = flat.sum(1).tolist()
     order = flat.to(torch.int8).argsort(dim=1, descending=True, stable=True)  # the running ones first, in order
-    return order.gather(1, torch.arange(picked) * counts // picked)
+    return order.gather(1, torch.stack([spaced(count, n_agents, at_most=min(counts)) for count in counts]))
 
 
 def _named(group: Group, task: Task) -> dict[str, str]:

@@ -1,0 +1,17 @@
+"""Statistics over run folders: levels, aggregates over seeds, tracking error.
+
+Only the controlled group counts, which is the first of several agents unless the run says otherwise. A member that
+diverged is left out of every aggregate, and counted.
+"""
+
+from dico.analysis.comparison import LevelSummary, best_level, check_comparable, summary
+from dico.analysis.measured import curves, diverged, final, frames
+from dico.analysis.members import bounds_of, controlled_group, controlled_metric, in_order, levels, of_level
+from dico.analysis.statistics import STATISTICS, Band, aggregate, interquartile_mean
+from dico.analysis.tracking import relative_error, tracking_error
+
+__all__ = [
+    "STATISTICS", "Band", "LevelSummary", "aggregate", "best_level", "bounds_of", "check_comparable",
+    "controlled_group", "controlled_metric", "curves", "diverged", "final", "frames", "in_order",
+    "interquartile_mean", "levels", "of_level", "relative_error", "summary", "tracking_error",
+]  # fmt: skip

@@ -1,0 +1,49 @@
+"""The numbers of a run as arrays, of the controlled group; a member that diverged has none."""
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from dico._measuring import last
+from dico.analysis.members import controlled_group
+from dico.analysis.statistics import mean_of
+from dico.runs import Run, RunError
+
+
+def curves(run: Run, metric: str) -> Float[np.ndarray, "members iterations"]:
+    """A metric of the controlled group, ``(members, iterations)``; a member that diverged is NaN throughout.
+
+    >>> curves(run, "reward").shape
+    (8, 2)
+    """
+    values = _read(run, metric)
+    values[diverged(run)] = np.nan
+    return values
+
+
+def frames(run: Run) -> Float[np.ndarray, " iterations"]:
+    """Environment steps of each member at the end of each iteration."""
+    return np.fmax.reduce(_read(run, "frames"), axis=0)  # without NaN, if it can be
+
+
+def diverged(run: Run) -> Bool[np.ndarray, " members"]:
+    """Which members' numbers stopped being finite, in any group."""
+    members = [row["member"] for row in run.rows() if row.get("diverged")]
+    return np.isin(np.arange(len(run.members)), members)
+
+
+def final(run: Run, metric: str) -> Float[np.ndarray, " members"]:
+    """Each member's mean over the last tenth of the iterations (at least one); NaN if it diverged."""
+    return final_mean(curves(run, metric))
+
+
+def final_mean(values: Float[np.ndarray, "members iterations"]) -> Float[np.ndarray, " members"]:
+    """Each row's mean over the last tenth of its numbers, which :func:`~dico._measuring.last` counts."""
+    tail = values[:, -last(values.shape[1]) :]
+    return mean_of(np.nansum(tail, 1), np.isfinite(tail).sum(1))
+
+
+def _read(run: Run, metric: str) -> Float[np.ndarray, "members iterations"]:
+    values = run.metric(metric, controlled_group(run)).numpy()
+    if not values.size:
+        raise RunError(f"{run.folder} has no metrics yet: look again when its first iteration is done")
+    return values

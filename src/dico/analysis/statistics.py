@@ -1,0 +1,101 @@
+"""Statistics over seeds: a centre and an interval."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from dico._checks import check_choice
+
+STATISTICS: dict[str, str] = {
+    "mean": "mean and standard deviation",
+    "iqm": "interquartile mean and 95 % bootstrap interval",
+}
+"""What each statistic is called under a figure."""
+RESAMPLES = 2000
+"""Bootstrap samples."""
+BOOTSTRAP_NUMBERS = 4_000_000
+"""Numbers drawn at once: longer curves are taken in parts."""
+
+
+@dataclass(frozen=True)
+class Band:
+    """A statistic over seeds; where there are fewer than two values there is no interval: low and high are NaN."""
+
+    centre: Float[np.ndarray, "*shape"]
+    low: Float[np.ndarray, "*shape"]
+    high: Float[np.ndarray, "*shape"]
+
+    @property
+    def has_interval(self) -> bool:
+        """Whether there is an interval anywhere."""
+        return bool(np.isfinite(self.low).any())
+
+
+def aggregate(values: Float[np.ndarray, "seeds *shape"], stat: str = "mean") -> Band:
+    """A statistic over seeds, the first dimension; NaN is a value that a seed does not have.
+
+    ``mean`` is the mean and the sample standard deviation on either side. ``iqm`` is the interquartile mean (the values
+    without the lowest and the highest quarter, rounded down) and the 95 % percentile interval of a bootstrap that is
+    stratified: the seeds of a level are drawn among themselves, the same way every time.
+
+    >>> band = aggregate(np.array([1.0, 2.0, 3.0, 10.0]), "iqm")
+    >>> float(band.centre)
+    2.5
+    >>> aggregate(np.array([1.0])).has_interval
+    False
+    """
+    check_choice("stat", stat, STATISTICS)
+    values = np.asarray(values, dtype=float)
+    flat = values.reshape(len(values), -1)
+    count = np.isfinite(flat).sum(0)
+    flat = np.where(np.isfinite(flat), flat, np.nan)
+    if stat == "iqm":
+        centre = interquartile_mean(flat)
+        low, high = _bootstrap(flat)
+    else:
+        centre = mean_of(np.nansum(flat, 0), count)
+        spread = np.sqrt(mean_of(np.nansum((flat - centre) ** 2, 0), count - 1))
+        low, high = centre - spread, centre + spread
+    alone = count < 2
+    low, high = np.where(alone, np.nan, low), np.where(alone, np.nan, high)
+    return Band(*(part.reshape(values.shape[1:]) for part in (centre, low, high)))
+
+
+def interquartile_mean(values: Float[np.ndarray, "seeds *shape"]) -> Float[np.ndarray, "*shape"]:
+    """The mean without the lowest and the highest quarter of the values, each rounded down; NaN is left out.
+
+    >>> interquartile_mean(np.array([0.0, 1.0, 2.0, 100.0, np.nan])).item()
+    1.5
+    """
+    ordered = np.sort(values, axis=0)  # NaN comes last
+    count = np.isfinite(values).sum(0)
+    cut = count // 4
+    rank = np.arange(len(values)).reshape(-1, *[1] * (values.ndim - 1))
+    kept = (rank >= cut) & (rank < count - cut)
+    return mean_of(np.where(kept, ordered, 0.0).sum(0), count - 2 * cut)
+
+
+def mean_of(total: Any, count: Any) -> np.ndarray:
+    """A mean, from the sum; NaN where there is nothing to be summed."""
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+
+
+def _bootstrap(values: Float[np.ndarray, "seeds columns"]) -> Float[np.ndarray, "2 columns"]:
+    seeds, columns = values.shape
+    drawn = np.random.default_rng(0).integers(seeds, size=(RESAMPLES, seeds))
+    at_once = max(1, BOOTSTRAP_NUMBERS // drawn.size)
+    parts = []
+    for first in range(0, columns, at_once):
+        part = values[:, first : first + at_once]
+        means = interquartile_mean(np.moveaxis(part[drawn], 1, 0))
+        parts.append(_percentiles(means))
+    return np.concatenate(parts, 1) if parts else np.empty((2, 0))
+
+
+def _percentiles(means: Float[np.ndarray, "samples columns"]) -> Float[np.ndarray, "2 columns"]:
+    """The middle 95 %; NaN where no sample has a value."""
+    known = np.isfinite(means).any(0)
+    filled = np.where(known, means, 0.0)
+    return np.where(known, np.nanpercentile(filled, (2.5, 97.5), axis=0), np.nan)

@@ -1,0 +1,85 @@
+"""The command line: a file for each command, thin; each one calls what Python users call.
+
+A command's file has its ``Options``, whose fields are the words that it takes, and ``run``, which does it and gives the
+exit status. It is imported when the command is called, so that help needs none of it, nor torch.
+"""
+
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+COMMANDS = {
+    "train": "Train a population: every desired diversity and seed at once.",
+    "resume": "Go on with a run that was interrupted, exactly where its newest checkpoint left off.",
+    "eval": "Let the trained members play fresh episodes.",
+    "report": "Write a page about a run, or about several to compare: curves, decision, maps, episodes, live networks.",
+    "map": "Draw where the team is diverse, a panel for each level.",
+    "video": "Film an episode of each level side by side, or who differs from whom over the training.",
+    "bound": "The largest SND that a team can have in an action box.",
+    "tasks": "List the tasks: agents, sizes of observations and actions, the paper's diversity levels.",
+}
+"""The commands, each in the file of its name, and what it does."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; returns the exit status."""
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    console, errors = Console(), Console(stderr=True)
+    if arguments in ([], ["-h"], ["--help"]):
+        _help(console)
+        return 0
+    try:
+        with _warnings_on(errors):
+            command, options = parse(arguments)
+            return command.run(options, console)
+    except (ValueError, ImportError) as error:
+        errors.print("error:", style="bold red", end=" ")
+        errors.print(error, markup=False, highlight=False, soft_wrap=True)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+
+
+def parse(arguments: Sequence[str]) -> tuple[Any, Any]:
+    """The command's module, and its options as they were given.
+
+    A module may have ``defaults``, which gives the options that are not given, by those that are.
+    """
+    name, *words = arguments
+    try:  # here and not above: for help
+        import tyro
+
+        from dico._checks import check_choice
+
+        command: Any = import_module(f"dico.commands.{check_choice('command', name, COMMANDS)}")
+    except ModuleNotFoundError as missing:
+        raise ImportError(f'dico {name} needs {missing.name}: pip install "dico-marl[train]"') from missing
+    default = {"default": command.defaults(words)} if hasattr(command, "defaults") else {}
+    return command, tyro.cli(command.Options, args=words, prog=f"dico {name}", description=COMMANDS[name], **default)
+
+
+def say_where(what: Path | str, console: Console) -> None:
+    """Where something was written."""
+    console.print(f"wrote {what}", markup=False, highlight=False, soft_wrap=True)
+
+
+@contextmanager
+def _warnings_on(errors: Console) -> Iterator[None]:
+    """Within, a warning is a line of its text."""
+    with warnings.catch_warnings():
+        warnings.showwarning = lambda text, *_, **__: errors.print(f"warning: {text}", markup=False, highlight=False)
+        warnings.filterwarnings("ignore", module=r"torch\._inductor")  # the compiler's remarks on its own code
+        yield
+
+
+def _help(console: Console) -> None:
+    console.print("dico: diversity control for multi-agent reinforcement learning\n")
+    for name, does in COMMANDS.items():
+        console.print(f"  dico {name:8} {does}", highlight=False)
+    console.print("\ndico COMMAND --help tells more of each", highlight=False)

@@ -1,0 +1,49 @@
+"""``dico map``."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from tyro.conf import Positional
+
+from dico import viz
+from dico._checks import check_positive
+from dico.commands import say_where
+from dico.runs import load
+
+
+@dataclass(frozen=True)
+class Options:
+    """What it takes."""
+
+    run: Positional[Path]
+    """The run folder."""
+    out: Path | None = None
+    """The file: .png, .svg or .pdf; by default RUN/figures/map.png."""
+    levels: tuple[str, ...] = ()
+    """Desired diversities to show; by default all."""
+    seed: int | None = None
+    """Which seed's members to show; by default the first."""
+    state_seed: int = 0
+    """Of the scene; the same for all levels."""
+    arrows: bool = False
+    """Show what each agent would do at each place."""
+    coordinates: tuple[int, int] | None = None
+    """Two observed numbers to draw over instead of positions: for tasks that have no map, or for another view."""
+    resolution: int = 100
+    """Cells along each side."""
+
+
+def run(options: Options, console: Console) -> int:
+    """Draw it, and say where it is."""
+    out = viz.check_figure(options.out or options.run / "figures" / "map.png")
+    check_positive("resolution", options.resolution)
+    if options.coordinates and options.arrows:
+        raise ValueError("arrows show actions at positions: leave out --arrows or --coordinates")
+    cast = viz.choose(load(options.run).read(), options.levels, options.seed)
+    if options.coordinates:
+        figure = viz.draw_slice(cast, options.coordinates, options.state_seed, resolution=options.resolution)
+    else:
+        figure = viz.draw_map(cast, options.state_seed, resolution=options.resolution, arrows=options.arrows)
+    say_where(viz.save_figure(figure, out), console)
+    return 0

@@ -1,0 +1,72 @@
+"""``dico train``."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import pairwise
+from pathlib import Path
+
+import tyro
+from rich.console import Console
+from tyro.conf import OmitArgPrefixes
+
+from dico.commands._follow import follow
+from dico.experiments import preset
+from dico.runs import Run
+from dico.tasks import TASKS, is_wrapped
+from dico.training.config import Config
+from dico.training.observers import Observer
+from dico.training.options import SessionOptions
+from dico.training.session import train
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What it takes."""
+
+    settings: OmitArgPrefixes[Config]
+    preset: str = "quick"
+    """Where settings come from that you do not give: quick (minutes on two cores), paper (the original's, to the
+    letter) or tuned (the paper's networks and frames, our conditioning)."""
+    run: Path | None = None
+    """The run folder; by default one under runs/, named after task, algorithm and time."""
+    session: OmitArgPrefixes[SessionOptions] = field(default_factory=SessionOptions)
+    tensorboard: bool = False
+    """Log to RUN/tensorboard too."""
+    wandb: bool = False
+    """Log to Weights & Biases too."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Choice:
+    """The options on which the defaults of others depend, beside the task."""
+
+    preset: str = "quick"
+    algorithm: str | None = None
+
+
+def defaults(words: Sequence[str]) -> Options:
+    """The options that are not given: those of the preset, for the task and the algorithm.
+
+    Help shows them as defaults, so they must be known before the words are parsed. The parser itself is asked for the
+    few that choose them first, and leaves the others alone.
+
+    >>> defaults(["dispersion", "--preset=paper", "--seeds", "1"]).settings.algorithm
+    'maddpg'
+    """
+    task = words[0] if words and not words[0].startswith("-") else "navigation"
+    later = pairwise(words)
+    misplaced = [word for before, word in later if before != "--run" and (word in TASKS or is_wrapped(word))]
+    if misplaced:
+        raise ValueError(f"the task comes first: dico train {misplaced[0]} --option ...")
+    chosen, _ = tyro.cli(_Choice, args=list(words), prog="dico train", return_unknown_args=True, add_help=False)
+    algorithm = {} if chosen.algorithm is None else {"algorithm": chosen.algorithm}
+    return Options(settings=preset(chosen.preset, task, **algorithm), preset=chosen.preset)
+
+
+def run(options: Options, console: Console) -> int:
+    """Train, with its progress shown."""
+
+    def start(observers: Sequence[Observer]) -> Run:
+        return train(options.settings, options.run, observers=observers, **asdict(options.session))
+
+    return follow(start, console, tensorboard=options.tensorboard, wandb=options.wandb)

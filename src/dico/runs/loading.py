@@ -1,0 +1,30 @@
+"""Opening a folder, whoever wrote it."""
+
+from pathlib import Path
+
+from dico.runs.benchmarl import open_experiments
+from dico.runs.folder import open_folder
+from dico.runs.run import Run
+from dico.runs.schema import RunError
+
+LISTED = 4
+"""Run folders that are named where a folder of them is given, at most."""
+
+
+def load(run: str | Path) -> Run:
+    """Open a run folder, or a result folder of BenchMARL.
+
+    >>> run = load("runs/navigation")
+    >>> run.metric("reward").shape  # members, iterations
+    torch.Size([8, 2])
+    """
+    folder = Path(run)
+    if not folder.exists():
+        raise RunError(f"{folder} is no run folder: it does not exist; dico train writes run folders under runs/")
+    if (folder / "config.json").is_file():
+        return open_folder(folder)
+    below = sorted(config.parent for config in folder.glob("*/config.json"))
+    if below:
+        shown = ", ".join(map(str, below[:LISTED])) + (", ..." if len(below) > LISTED else "")
+        raise RunError(f"{folder} is no run folder: it has no config.json; did you mean one in it: {shown}?")
+    return open_experiments(folder)

@@ -1,0 +1,206 @@
+"""A run, opened: its settings, its numbers and its policies."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+import torch
+from safetensors import SafetensorError
+from torch import Tensor
+
+from dico._checks import check_choice
+from dico.constraints import equal, parse_constraint
+from dico.members import Member
+from dico.policy import DiCo
+from dico.runs.schema import COMMON, Checkpoint, Row, RunError, Say, warn
+from dico.tasks import Task, from_settings
+
+
+@runtime_checkable
+class Source(Protocol):
+    """Where a run's numbers and networks are, and how they are read: ours in one folder, BenchMARL's in one each."""
+
+    def rows(self, say: Say) -> list[Row]:
+        """All members' lines, iteration by iteration."""
+        ...
+
+    def checkpoints(self, say: Say) -> list[Checkpoint]:
+        """Whole checkpoints, newest first."""
+        ...
+
+    def check_playable(self, run: "Run") -> None:
+        """An error if episodes cannot be played as they were in training."""
+        ...
+
+    def no_checkpoint(self) -> str:
+        """What to do where there is none."""
+        ...
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run folder, opened with :func:`load`: a view of it when it was first looked into.
+
+    What was read is kept: all numbers are of the same iterations and all policies of one checkpoint, however long it
+    trains on, and whatever checkpoints come and go. To see more of a run that is still training, open it again.
+    """
+
+    folder: Path
+    config: Mapping[str, Any]
+    """The settings, as in ``config.json``."""
+    groups: tuple[Mapping[str, Any], ...]
+    """Name, agents, observation size, action box and policy kind of each group, and settings of its own if any."""
+    members: tuple[Member, ...]
+    session: Mapping[str, Any]
+    """How it was trained: stage, precision, checkpoints."""
+    source: Source = field(repr=False)
+    """Reads its numbers and networks."""
+    remarks: list[str] = field(default_factory=list, init=False, repr=False, compare=False)
+    """What was amiss in what has been read, such as a torn line; each was a warning too."""
+
+    def read(self) -> "Run":
+        """Read numbers and policies now, not when they are first asked for; the run itself.
+
+        >>> run.read().newest.frames
+        80
+        """
+        _ = self._rows, self.newest
+        return self
+
+    def task(self) -> Task:
+        """The task that it was trained on, with its settings, if its episodes can be played as they were."""
+        self.source.check_playable(self)
+        task, own = from_settings(self.config["task"], self.config["task_options"]), [g["name"] for g in self.groups]
+        lacking = [group.name for group in task.groups if group.name not in own]
+        if lacking:
+            raise RunError(
+                f"group {', '.join(lacking)} of {self.folder} has no DiCo policy, so its episodes cannot be played; "
+                f"its curves can be drawn, and the policies of {', '.join(own)} be loaded"
+            )
+        return task
+
+    def rows(self) -> list[Row]:
+        """All lines of ``metrics.jsonl``; a torn last line is left out with a warning."""
+        return list(self._rows)
+
+    def metric(self, name: str, group: str | None = None) -> Tensor:
+        """One metric as ``(members, iterations)``; what a member or a line lacks, and numbers that are none, are NaN.
+
+        A metric of several numbers, such as ``distances``, has them in a last dimension. ``group`` is needed only where
+        there are several, and is otherwise the first.
+        """
+        wanted = self._group(group)["name"]
+        rows = [row for row in self._rows if row.get("group", wanted) == wanted]
+        if rows:
+            check_choice("name", name, {key: None for row in rows for key in row})
+        iterations = max((row["iteration"] for row in rows), default=0)
+        having = [row for row in rows if name in row]  # a run that an older version began has lines without
+        several = (len(having[0][name]),) if having and isinstance(having[0][name], list) else ()
+        values = torch.full((len(self.members), iterations, *several), torch.nan, dtype=torch.float64)
+        if having:
+            place = torch.tensor([(row["member"], row["iteration"] - 1) for row in having]).T
+            values[*place] = torch.tensor([_numbers(row[name]) for row in having], dtype=torch.float64)
+        return values
+
+    def frame(self) -> Any:
+        """All lines as a pandas frame."""
+        try:
+            import pandas
+        except ImportError:
+            raise ImportError(
+                "a data frame needs pandas: pip install pandas; or use .rows() or .metric(name)"
+            ) from None
+        return pandas.DataFrame(self.rows())
+
+    def checkpoints(self) -> list[Checkpoint]:
+        """Whole checkpoints that there are now, newest first; half-written ones are left out with a warning."""
+        return self.source.checkpoints(self._note)
+
+    @cached_property
+    def newest(self) -> Checkpoint | None:
+        """The newest checkpoint; its policies are kept, for a training may remove its folder at any time."""
+        for checkpoint in self.checkpoints():
+            try:
+                kept = checkpoint.tensors(".policy.")
+            except (OSError, SafetensorError):
+                self._note(f"{checkpoint.folder} cannot be read and is left out")
+            else:
+                return replace(checkpoint, read=partial(_having, kept))
+        return None
+
+    def policy(self, snd: str | float, seed: int = 0, group: str | None = None) -> DiCo:
+        """A member's policies from the newest checkpoint: a DiCo module ready to act.
+
+        >>> run.policy(snd=0.3, seed=0)(torch.zeros(10, 2, 4)).shape  # means and standard deviations
+        torch.Size([10, 2, 4])
+        """
+        stacked = self.policies(group, [self.member(snd, seed).index]).state_dict()
+        policy = self._build(group, members=())
+        policy.load_state_dict({name: v if name in COMMON else v[0] for name, v in stacked.items()})
+        return policy.eval()
+
+    def policies(self, group: str | None = None, members: Sequence[int] | None = None) -> DiCo:
+        """All members' policies, or those of the indices given, as one module with a leading dimension.
+
+        They come from the newest checkpoint.
+        """
+        newest = self.newest
+        if newest is None:
+            raise RunError(self.source.no_checkpoint())
+        prefix = f"{self._group(group)['name']}.policy."
+        chosen = list(range(len(self.members)) if members is None else members)
+        saved = {k.removeprefix(prefix): v for k, v in newest.tensors().items() if k.startswith(prefix)}
+        policy = self._build(group, members=(len(chosen),))
+        if saved["tau"].ndim == 0:  # of a folder of format 1
+            saved["tau"] = saved["tau"].expand(len(self.members))
+        policy.load_state_dict({name: v if name in COMMON else v[chosen] for name, v in saved.items()})
+        return policy.eval()
+
+    def member(self, snd: str | float, seed: int = 0) -> Member:
+        """The member with a desired diversity and a seed."""
+        text = parse_constraint(str(snd)).texts()[0]
+        for member in self.members:
+            if (member.constraint, member.seed) == (text, seed):
+                return member
+        levels = ", ".join(dict.fromkeys(m.constraint for m in self.members))
+        seeds = ", ".join(map(str, sorted({m.seed for m in self.members})))
+        raise RunError(f"no member has snd={text} and seed={seed}; there are snd {levels} with seeds {seeds}")
+
+    @cached_property
+    def _rows(self) -> tuple[Row, ...]:
+        return tuple(self.source.rows(self._note))
+
+    def _note(self, text: str) -> None:
+        if text not in self.remarks:
+            self.remarks.append(text)
+            warn(text)
+
+    def _build(self, group: str | None, members: tuple[int, ...]) -> DiCo:
+        spec = self._group(group)
+        own = {**self.config, **spec}  # a group may have settings of its own
+        return DiCo.mlp(
+            spec["n_agents"], spec["obs_dim"], len(spec["low"]), equal(torch.zeros(members)),
+            kind=spec["kind"], hidden=own["hidden"], low=spec["low"], high=spec["high"], members=members,
+            squash_shared=own["squash_shared"], gradient=own["gradient"], metric=own["metric"],
+            tau=torch.zeros(members),
+        )  # fmt: skip
+
+    def _group(self, name: str | None) -> Mapping[str, Any]:
+        named = {group["name"]: group for group in self.groups}
+        if name is not None and name not in named:
+            raise RunError(f"group must be one of {', '.join(named)}, got {name!r}")
+        return self.groups[0] if name is None else named[name]
+
+
+def _having(tensors: Mapping[str, Tensor], text: str) -> dict[str, Tensor]:
+    return {name: tensor for name, tensor in tensors.items() if text in name}
+
+
+def _numbers(value: Any) -> Any:
+    """What :func:`plain` wrote, with NaN for null."""
+    if isinstance(value, list):
+        return [_numbers(number) for number in value]
+    return math.nan if value is None else value
