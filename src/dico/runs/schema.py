@@ -1,8 +1,8 @@
 """What a run folder holds: members, lines of metrics, checkpoints.
 
 ``config.json`` is everything resolved, ``members.json`` the members' records, ``machine.json`` what it ran on,
-``metrics.jsonl`` one line per member and iteration, ``checkpoint-<frames>/`` the networks and all other state. Nothing is
-ever unpickled.
+``metrics.jsonl`` one line per member and iteration, ``checkpoint-<frames>/`` the networks and all other state.
+Nothing is ever unpickled.
 """
 
 import json
