@@ -8,23 +8,28 @@ import ast
 import sys
 from collections.abc import Callable
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 
 def lazy(package: str, file: str, extra: str) -> tuple[dict[str, str], Callable[[str], object]]:
-    """Where each of a package's names lives, and its ``__getattr__``; ``extra`` is what to install if one is missing.
+    """Where each of a package's names lives, and its ``__getattr__``, which finds the package's modules too.
+
+    ``extra`` is what to install where something is missing.
 
     >>> import dico
     >>> lazy("dico", dico.__file__, "train")[0]["snd"]
     'dico.metrics'
+    >>> dico.constraints.equal is dico.equal
+    True
     """
     homes = homes_of(Path(file).read_text("utf-8"))
 
     def get(name: str) -> object:
-        """A public name, imported now."""
-        if name not in homes:
+        """A public name or a module, imported now."""
+        home = homes.get(name, package)
+        if home == package and (name.startswith("_") or find_spec(f"{package}.{name}") is None):
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        home = homes[name]
         try:
             value = import_module(f"{package}.{name}") if home == package else getattr(import_module(home), name)
         except ModuleNotFoundError as missing:
