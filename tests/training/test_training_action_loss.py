@@ -108,7 +108,17 @@ def test_learning_takes_the_loss_into_account(algorithm):
 @algorithms
 def test_a_step_of_learning_keeps_the_estimate_that_the_actors_loss_used(algorithm):
     """The estimate is renewed once by each update, from the policy before the step."""
-    ours = learner(algorithm, epochs=1, minibatch=1000, updates=1, batch=4, replay=40, tau=0.3, estimate_on="minibatch")
+    ours = learner(
+        algorithm,
+        epochs=1,
+        minibatch=1000,
+        updates=1,
+        batch=4,
+        replay=40,
+        tau=0.3,
+        estimate_on="minibatch",
+        policy_delay=1,
+    )
     batch = batch_of(ours)
     ours.policy.commit_(torch.tensor([0.5, 0.9]))
     seen = []

@@ -27,12 +27,13 @@ def test_every_number_that_may_vary_is_tried_here():
 
 
 @pytest.mark.filterwarnings("ignore:a desired diversity:UserWarning")
-@pytest.mark.parametrize("algorithm", ["ippo", "maddpg", "isac", "itd3"])
-@pytest.mark.parametrize("name", NUMBERS)
+@pytest.mark.parametrize(
+    ("name", "algorithm"),
+    [(name, each) for name in NUMBERS for each in ("ippo", "maddpg", "isac", "itd3") if name not in PPO_ALONE]
+    + [(name, "mappo") for name in PPO_ALONE],
+)
 def test_a_member_learns_as_in_a_population_where_all_have_its_number(name, algorithm):
     """And the number matters: the two members, of one seed, end apart."""
-    if name in PPO_ALONE and algorithm != "ippo":
-        pytest.skip("PPO's")
     values = VALUES[name]
     both = population(algorithm=algorithm, **WIDE, vary=(f"{name}={values[0]:g},{values[1]:g}",))
     rows = [both.iterate() for _ in range(2)][-1]
