@@ -1,6 +1,9 @@
 """The command line as tests call it."""
 
+from dico.cli import _parse as parse  # what was typed after `dico`, checked and not run
 from dico.cli import main
+
+__all__ = ["dico", "parse"]
 
 
 def dico(capsys, *arguments):
