@@ -86,7 +86,7 @@ def test_commands_in_prose_are_understood(document, capsys):
     for name, options in re.findall(r"`dico ([\w-]+)([^`]*)`", DOCUMENTS[document]):
         words = shlex.split(options.replace("TASK", "navigation")) or ["--help"]
         if words == ["--help"]:
-            with pytest.raises(SystemExit, match="^0$"):
+            with pytest.raises(SystemExit, match=r"^0$"):
                 parse([name, "--help"])
         else:
             parse([name, *words])

@@ -147,7 +147,7 @@ def test_a_block_has_at_least_a_member():
 @pytest.mark.parametrize(
     ("algorithm", "parameters", "replay", "left_out"),
     [
-        # numbers of the shared network, both deviations and both critics; of a kept frame; bytes of small things besides
+        # numbers of the shared network, deviations and critics; of a kept frame; bytes of small things besides
         ("iddpg", 58 + 2 * 58 + 2 * 65 + 2 * 65, 23, 100),
         ("isac", 76 + 2 * 58 + 4 * 65 + 4 * 65, 23, 100),
         ("ippo", 76 + 2 * 58 + 2 * 49, 0, 1100),  # advantages, values and the order of 40 frames

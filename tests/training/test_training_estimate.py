@@ -9,7 +9,6 @@ from populations import ALGORITHMS, PAIRS, TEAM, batch_of, config, learner, popu
 from dico import max_snd, snd
 from dico._spaced import measured_frames, spaced
 
-
 MANY = {"snd": ("0.3",), "seeds": 40, "tau": 1.0, "lr": 1e-3, "estimate_on": "minibatch"}
 """Members enough for a mean, which learn slowly: what is left between estimate and measurement is chance."""
 
