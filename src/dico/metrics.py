@@ -176,6 +176,8 @@ class Metric:
     any p > 0 works with the scale :math:`(M_{des}/\widehat{M})^{1/p}`. ``of_means`` says that it is made of
     distances averaged over observations, and of nothing else. Deviations multiplied by w at one observation then make
     that count w times, which is how :meth:`DiCo.estimate` weighs it; a metric that does not say so refuses weights.
+    ``of_pairs`` says that it is a mean over observations and pairs of agents, as SND is, so that some pairs at each
+    observation will do for an estimate; a metric that does not say so refuses offsets.
 
     >>> METRICS["mean square"] = Metric(lambda params: pairwise_w2(params).square().mean((-2, -1)), degree=2)
     >>> METRICS.pop("mean square").degree
@@ -185,6 +187,7 @@ class Metric:
     fn: Callable[[Tensor], Tensor]
     degree: float = 1.0
     of_means: bool = False
+    of_pairs: bool = False
 
     def __post_init__(self):
         if not 0 < self.degree < math.inf:
@@ -192,7 +195,7 @@ class Metric:
 
 
 METRICS: dict[str, Metric] = {
-    "snd": Metric(snd, of_means=True),
+    "snd": Metric(snd, of_means=True, of_pairs=True),
     "hse": Metric(hse, of_means=True),
     "det_root": Metric(det_root, of_means=True),
     "max": Metric(max_distance, of_means=True),
