@@ -16,6 +16,8 @@ def as_deviations(deviations: nn.Module | Sequence[nn.Module], n_agents: int | N
     """The per-agent networks as the policy calls them."""
     if isinstance(deviations, nn.ModuleList) or not isinstance(deviations, nn.Module):
         deviations = PerAgent(deviations)
+    if n_agents is not None:
+        check_positive("n_agents", n_agents)
     n = getattr(deviations, "n_agents", n_agents)
     if not isinstance(n, int) or n < 1 or n_agents not in (None, n):
         raise ValueError(

@@ -15,6 +15,8 @@ INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 
 def check_obs(obs: Tensor, members: tuple[int, ...], deviations: Deviations, *, per_agent: bool = False) -> None:
     """Observations must be ``(*members, ..., o)``, or ``(*members, ..., n, o)`` with a row for each agent."""
+    if not isinstance(obs, Tensor):
+        raise ValueError(f"obs must be a tensor, got {obs!r}")
     rows = (deviations.n_agents,) if per_agent else ()
     features = getattr(deviations, "inputs", obs.shape[-1] if obs.ndim else "features")
     k = len(members)

@@ -95,6 +95,8 @@ class DiCo(Precise):
         n_agents: int | None = None,
     ):
         super().__init__()
+        if not isinstance(shared, nn.Module):
+            raise ValueError(f"shared must be a module, got {shared!r}")
         self.shared = shared
         self.deviations = as_deviations(deviations, n_agents)
         self.n_agents: int = self.deviations.n_agents
@@ -223,6 +225,7 @@ class DiCo(Precise):
 
     def _soft_update(self, everyone: Tensor, weight: Tensor | None, kept: Tensor | None) -> Tensor:
         before = self.snd_hat if kept is None else kept
+        check_members("kept", before, self.members)
         everyone = everyone.to(before.dtype)
         if weight is not None:
             # deviations that are multiplied are as much farther apart
