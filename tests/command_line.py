@@ -1,6 +1,9 @@
 """The command line as tests call it."""
 
 from dico.commands import main
+from dico.commands import parse as _parse
+
+__all__ = ["dico", "parse"]
 
 
 def dico(capsys, *arguments):
@@ -11,3 +14,8 @@ def dico(capsys, *arguments):
         status = stop.code
     out, err = capsys.readouterr()
     return status, " ".join(out.split()), " ".join(err.replace("│", " ").split())
+
+
+def parse(arguments):
+    """What was typed after `dico`, checked and not run."""
+    return _parse(arguments)[1]

@@ -92,6 +92,42 @@ CASES = {
     "pairs": (lambda: snd(torch.zeros(4, 3, 2), pairs=0), "pairs must be a positive integer, got 0"),
     "observations": (lambda: snd(torch.zeros(4, 3, 2), observations=-1), "observations must be a positive"),
     "clustering": (lambda: hse(torch.zeros(4, 3, 2), clustering="double"), "clustering must be one of 'single'"),
+    "params that are none": (lambda: snd(None), "params must be a floating-point tensor (..., obs, n, d), got None"),
+    "params as a list": (lambda: dico.pairwise_w2([[1.0], [2.0]]), "tensor (..., n, d), got [[1."),
+    "degree as text": (lambda: dico.Metric(snd, degree="1"), "degree must be a finite number above 0, got '1'"),
+    "no degree": (lambda: dico.Metric(snd, degree=None), "degree must be a finite number above 0, got None"),
+    "degrees": (lambda: dico.Metric(snd, degree=[1]), "degree must be a finite number above 0, got [1]"),
+    "degree of two": (lambda: dico.Metric(snd, degree=torch.ones(2)), "degree must be a finite number above 0, got"),
+    "metric without a function": (lambda: dico.Metric("snd"), "fn must be a function of params, as snd is, got 'snd'"),
+    "of_means": (lambda: dico.Metric(snd, of_means="no"), "of_means must be True or False, got 'no'"),
+    "of_pairs": (lambda: dico.Metric(snd, of_pairs=1), "of_pairs must be True or False, got 1"),
+    "squash as text": (
+        lambda: mlp(squash_shared="x", low=[-1, -1], high=[1, 1]), "squash_shared must be True or False, got 'x'"
+    ),
+    "squash as text, any networks": (
+        lambda: DiCo(nn.Linear(4, 2), [nn.Linear(4, 2)] * 2, 0.5, squash_shared="x"), "squash_shared must be True or"
+    ),
+    "members as a number, any networks": (
+        lambda: DiCo(nn.Linear(4, 2), [nn.Linear(4, 2)] * 2, 0.5, members=3), "members must be a sequence of positive"
+    ),
+    "agents as a tensor": (
+        lambda: DiCo(nn.Linear(4, 2), [nn.Linear(4, 2)] * 2, 0.5, n_agents=torch.ones(2)), "n_agents must be a positive"
+    ),
+    "no shared network": (lambda: DiCo(None, [nn.Linear(4, 2)] * 2, 0.5), "shared must be a module, got None"),
+    "deviations as a number": (lambda: DiCo(nn.Linear(4, 2), 3, 0.5), "networks must be a sequence of modules"),
+    "deviations of numbers": (lambda: PerAgent([1, 2]), "modules, one for each agent, got [1, 2]"),
+    "constraints as a number": (lambda: dico.stack_constraints(3), "constraints must be a sequence of constraints,"),
+    "bytes": (lambda: equal(b"1"), "x must be a number, or a sequence or tensor of numbers, got b'1'"),
+    "more than a float holds": (lambda: equal(10**400), "x must be a number that a float can hold, got 1000"),
+    "more agents than can be counted": (lambda: mlp(n_agents=2**63), "n_agents must be a positive integer, got 9223"),
+    "obs as a list": (lambda: mlp()([0.0]), "obs must be a tensor, got [0.0]"),
+    "estimate as a number": (lambda: mlp()(torch.zeros(5, 2, 4), 0.5), "snd_hat must be a tensor, got 0.5"),
+    "commit of a number": (lambda: mlp().commit_(0.5), "snd_hat must be a tensor, got 0.5"),
+    "kept of other members": (
+        lambda: mlp().estimate(torch.zeros(5, 2, 4), kept=torch.ones(2)), "kept must hold one value or one for each"
+    ),
+    "mean as a list": (lambda: action_space_loss([0.0], -1, 1), "mean must be a tensor (..., n, m), got [0.0]"),
+    "loss's box as text": (lambda: action_space_loss(torch.zeros(5, 3, 2), "-1", 1), "low must be a number, or"),
     "too many cliques": (lambda: hse(torch.zeros(1, 20, 2), clustering="cliques"), "at most 14 agents, got 20"),
     "no agents in a box": (lambda: max_snd(0, [-1], [1]), "n_agents must be a positive integer, got 0"),
     "inverted box": (lambda: max_snd(2, [1], [-1]), "low must be below high, both finite, got low=[1] and high=[-1]"),

@@ -38,8 +38,6 @@ def test_unequal_boxes_against_all_vertex_choices(n, box):
     low, high = [a for a, _ in box], [a + side for a, side in box]
     best = max_snd(n, low, high)
     vertices = torch.tensor(list(itertools.product(*zip(low, high, strict=True))), dtype=torch.float64)
-    if len(vertices) ** n > 5000:
-        return
     teams = vertices[torch.tensor(list(itertools.product(range(len(vertices)), repeat=n)))]
     assert best.value == pytest.approx(snd(teams[:, None]).max().item(), rel=1e-9)
 
@@ -69,6 +67,35 @@ def test_actions_attain_the_value_within_the_box_and_the_certificate(n, m):
 @pytest.mark.parametrize(("n", "m"), [(2, 9), (16, 4), (32, 5)])
 def test_the_search_proves_itself_exact_where_a_bound_is_tight(n, m):
     assert max_snd(n, [-1] * m, [1] * m).exact
+
+
+@pytest.mark.parametrize(("n", "m"), [(10**6, 1), (10**6 + 3, 2), (10**5 + 7, 6), (50_000, 10)])
+def test_a_crowd_is_spread_within_a_millionth_of_the_bound(n, m):
+    low, high = -torch.arange(1.0, m + 1), torch.arange(1.0, m + 1) / 2
+    best = max_snd(n, low, high)
+    assert best.actions.shape == (n, m)
+    assert ((best.actions == low) | (best.actions == high)).all()
+    assert best.value <= best.upper_bound < best.value * (1 + 1e-6)
+    some = snd(best.actions[None], pairs=20_000, generator=torch.Generator().manual_seed(0))
+    assert some.item() == pytest.approx(best.value, rel=0.05)
+
+
+@pytest.mark.parametrize(("n", "m"), [(9, 4), (21, 2), (37, 3)])
+def test_no_single_agent_would_better_move(n, m):
+    low, high = -torch.arange(1.0, m + 1), torch.arange(1.0, m + 1) / 2
+    best = max_snd(n, low, high)
+    vertices = torch.tensor(list(itertools.product(*zip(low.tolist(), high.tolist(), strict=True))))
+    for i in range(n):
+        moved = best.actions.float().repeat(len(vertices), 1, 1)
+        moved[:, i] = vertices
+        assert snd(moved[:, None]).max() <= best.value * (1 + 1e-6)
+
+
+@pytest.mark.unchecked
+@pytest.mark.parametrize(("n", "m", "most"), [(10**6, 12, 416), (10**9, 2, 50_000_000)])
+def test_what_would_never_end_is_refused(n, m, most):
+    with pytest.raises(ValueError, match=f"n_agents must be at most {most} with {m} action components, got {n}"):
+        max_snd(n, [-1] * m, [1] * m)
 
 
 def test_one_agent_has_none():

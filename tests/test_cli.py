@@ -34,7 +34,7 @@ def test_training_eval_and_resume(capsys, tmp_path):
     assert status == 0
     assert "2 members on" in out
     assert "frames/s per member" in out
-    assert f"results in {run}" in out.replace(" ", " ")
+    assert f"results in {run}" in out
     rows = load(run).rows()
     assert len(rows) == 2 * 6
     needed = {

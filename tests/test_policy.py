@@ -169,6 +169,25 @@ def test_offsets_are_for_a_mean_over_pairs():
         make(metric="hse").estimate(batch(6), torch.zeros(6, 2, dtype=torch.int64))
 
 
+def test_a_metric_of_ones_own_may_be_a_mean_over_pairs():
+    """What counts is what a metric says of itself, not which object it is."""
+    obs, every = batch(7), [torch.tensor(pair).expand(7, 2) for pair in combinations(range(AGENTS), 2)]
+    squared = dico.Metric(lambda params: dico.pairwise_w2(params).square().mean((-2, -1)), degree=2, of_pairs=True)
+    for metric in (dico.Metric(dico.snd, of_means=True, of_pairs=True), squared):
+        policy = make(metric=metric, tau=1.0)
+        mean = torch.stack([policy.estimate(obs, offsets) for offsets in every]).mean()
+        torch.testing.assert_close(mean, policy.estimate(obs))
+    equal = make(metric=dico.Metric(dico.snd, of_means=True, of_pairs=True))
+    torch.testing.assert_close(equal.estimate(obs, every[0]), make().estimate(obs, every[0]))
+
+
+def test_out_of_reach_is_told_of_a_metric_equal_to_snd():
+    box = {"low": [-1, -1], "high": [1, 1]}
+    with pytest.warns(UserWarning, match="6 is out of reach"):
+        make(6, metric=dico.Metric(dico.snd), **box)
+    make(6, metric="max", **box)  # whose bound is not known
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("gradient", ["soft", "detached", "straight_through"])
 def test_one_pass_equals_estimate_then_forward(kind, gradient):

@@ -1,16 +1,27 @@
 """The project keeps its word: imports, README, example."""
 
+import ast
 import re
+import shlex
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from command_line import parse
 
 import dico
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
+DOCUMENTS = {path.name: path.read_text() for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))}
+COMMANDS = [
+    (name, line)
+    for name, text in (DOCUMENTS | {"Makefile": (ROOT / "Makefile").read_text()}).items()
+    for line in re.findall(r"^\s*(?:\$\(BIN\)/)?dico (.*)", text, re.MULTILINE)
+]
+"""What each document tells to type after `dico`; prose has it in backquotes, and never begins a line with it."""
 
 
 def python(*arguments, **options):
@@ -24,9 +35,28 @@ def test_the_method_imports_with_torch_alone():
     python("-c", f"import sys; sys.modules.update(dict.fromkeys({banned})); from dico import *")
 
 
+def docstrings(path):
+    """What each class, function and variable of a module says of itself, in its source."""
+    body = ast.parse(Path(path).read_text()).body
+    said = {node.name: ast.get_docstring(node) for node in body if isinstance(node, ast.ClassDef | ast.FunctionDef)}
+    for node, following in pairwise(body):
+        match node, following:
+            case (
+                ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)),
+                ast.Expr(value=ast.Constant(value=text)),
+            ):
+                said[name] = text
+    return said
+
+
 def test_public_names_exist_and_are_documented():
-    for name in dico.__all__:
-        assert (getattr(dico, name).__doc__ or "").strip(), name
+    """By their own words: a dict has a docstring too, and a dataclass makes itself one."""
+    lines = ast.walk(ast.parse(Path(dico.__file__).read_text()))
+    imported = {name.name: line.module for line in lines if isinstance(line, ast.ImportFrom) for name in line.names}
+    assert {*dico.__all__, "train", "resume", "load"} <= imported.keys()
+    for name in (*dico.__all__, "train", "resume", "load"):
+        home = getattr(getattr(dico, name), "__module__", None) or imported[name]
+        assert (docstrings(sys.modules[home].__file__).get(name) or "").strip(), name
     assert len(dico.__all__) <= 24
 
 
@@ -34,6 +64,32 @@ def test_public_names_exist_and_are_documented():
 def test_readme_code_runs(block, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     exec(compile(block, "README.md", "exec"), {"__name__": "readme"})
+
+
+def test_readme_has_code_to_run():
+    assert README.count("```python") == 4
+
+
+@pytest.mark.parametrize(("document", "line"), COMMANDS, ids=[f"{name}: {line[:60]}" for name, line in COMMANDS])
+def test_commands_of_the_documents_are_understood(document, line):
+    parse(shlex.split(line, comments=True))
+
+
+def test_commands_are_found():
+    counts = {name: sum(document == name for document, _ in COMMANDS) for name in ("README.md", "benchmarl.md")}
+    assert counts["README.md"] >= 15
+    assert counts["benchmarl.md"] >= 1
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_commands_in_prose_are_understood(document, capsys):
+    for name, options in re.findall(r"`dico ([\w-]+)([^`]*)`", DOCUMENTS[document]):
+        words = shlex.split(options.replace("TASK", "navigation")) or ["--help"]
+        if words == ["--help"]:
+            with pytest.raises(SystemExit, match=r"^0$"):
+                parse([name, "--help"])
+        else:
+            parse([name, *words])
 
 
 def test_readme_commands_exist():

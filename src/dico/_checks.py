@@ -28,10 +28,13 @@ def numbers(name: str, value: Any) -> list[float]:
     ([0.5], [0.1, 0.2])
     """
     if isinstance(value, Real):
-        return [float(value)]
+        try:
+            return [float(value)]
+        except OverflowError:
+            raise ValueError(f"{name} must be a number that a float can hold, got {value!r}") from None
     if hasattr(value, "tolist"):
         return numbers(name, value.tolist())
-    if isinstance(value, Sequence) and not isinstance(value, str) and len(value):
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes) and len(value):
         return [x for item in value for x in numbers(name, item)]
     raise ValueError(f"{name} must be a number, or a sequence or tensor of numbers, got {value!r}")
 
@@ -66,7 +69,7 @@ def pairs(name: str, texts: tuple[str, ...]) -> dict[str, Any]:
 
 def check_positive(name: str, value: int) -> None:
     """``value`` must be a whole number above 0."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+    if isinstance(value, bool) or not isinstance(value, Integral) or not 0 < value < 2**63:
         raise ValueError(f"{name} must be a positive integer, got {value!r}")
 
 
@@ -98,7 +101,9 @@ def check_tau(tau: Value) -> None:
 
 
 def check_members(name: str, value: Tensor, members: tuple[int, ...]) -> None:
-    """``value`` must be one number, or one for each member of the population."""
+    """``value`` must be a tensor of one number, or of one for each member of the population."""
+    if not isinstance(value, Tensor):
+        raise ValueError(f"{name} must be a tensor, got {value!r}")
     if value.shape not in ((), members):
         raise ValueError(f"{name} must hold one value or one for each of members={members}, got {tuple(value.shape)}")
 

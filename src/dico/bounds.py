@@ -2,8 +2,9 @@ r"""The largest SND that deterministic policies can have in an action box (app:m
 
 The problem maximises a convex function, so it is not a convex problem, but its maximum lies at vertices of the box:
 with all others held, an agent's sum of distances is convex in its own action. What remains is how many agents to
-put on each vertex. For few combinations all are tried; for more, agents are moved one at a time while that helps,
-and an upper bound tells how far from the maximum the result can be at most.
+put on each vertex. For few combinations all are tried. For more, as many agents as can be are spread evenly, which is
+the best for them; the rest are moved one at a time while that helps, and an upper bound tells how far from the maximum
+the result can be at most.
 """
 
 import itertools
@@ -21,6 +22,12 @@ ENUMERABLE = 2_000_000
 MAX_VERTEX_AXES = 10
 """Up to so many action components an agent may move to any vertex; beyond, along one of them or to the opposite one."""
 STARTS = 8
+FEW = 1000
+"""Up to so many agents, all of them are moved; of more, those that are not evenly spread."""
+SEARCHABLE = 5_000
+"""Agents times action components, where these are too many for a list of vertices, that a search ends for in time."""
+MOST_NUMBERS = 10**8
+"""Agents times action components that there is room for."""
 
 
 @dataclass(frozen=True)
@@ -53,13 +60,14 @@ def max_snd(n_agents: int, low: Vector, high: Vector) -> MaxSND:
     if n_agents == 1:
         return MaxSND(0.0, 0.0, low[None])
     m = len(sides)
+    _check_size(n_agents, m)
     # Reflections map the box to itself, so one agent may be held on the first vertex.
     ways = math.comb(2**m + n_agents - 2, n_agents - 1) if m <= MAX_VERTEX_AXES else math.inf
     if ways * (n_agents + 2**m) <= ENUMERABLE:
         corners = _enumerate(n_agents, sides)
         value = upper_bound = _snd(corners, sides)
     else:
-        corners = max((_search(start, sides) for start in _starts(n_agents, m)), key=lambda c: _snd(c, sides))
+        corners = _spread(n_agents, sides) if m <= MAX_VERTEX_AXES else _searched(_starts(n_agents, m), sides)
         value = _snd(corners, sides)
         upper_bound = max(value, snd_upper_bound(n_agents, low, high))
     return MaxSND(value, upper_bound, torch.where(corners, high, low))
@@ -98,7 +106,9 @@ def _distances(a: Bool[Tensor, "*a m"], b: Bool[Tensor, "*b m"], sides: Float[Te
 
 def _snd(corners: Bool[Tensor, "n m"], sides: Float[Tensor, " m"]) -> float:
     n = len(corners)
-    return _distances(corners, corners, sides).sum().item() / (n * (n - 1))
+    places, counts = corners.unique(dim=0, return_counts=True)
+    counts = counts.double()
+    return (counts @ _distances(places, places, sides) @ counts).item() / (n * (n - 1))
 
 
 def _enumerate(n: int, sides: Float[Tensor, " m"]) -> Bool[Tensor, "n m"]:
@@ -112,6 +122,25 @@ def _enumerate(n: int, sides: Float[Tensor, " m"]) -> Bool[Tensor, "n m"]:
     return vertices[placed[total.argmax()]]
 
 
+def _spread(n: int, sides: Float[Tensor, " m"]) -> Bool[Tensor, "n m"]:
+    """As many agents on each vertex as on every other, then the rest.
+
+    Seen from everywhere the former are equally far, so where the latter are best depends on them alone.
+    """
+    vertices = _vertices(len(sides))
+    each, rest = divmod(n, len(vertices))
+    evenly = vertices.repeat(each, 1)
+    spread = torch.cat((evenly, _searched(_starts(rest, len(sides)), sides))) if rest else evenly
+    return _searched([spread, *_starts(n, len(sides))], sides) if n <= FEW else spread
+
+
+def _searched(starts: list[Bool[Tensor, "n m"]], sides: Float[Tensor, " m"]) -> Bool[Tensor, "n m"]:
+    """The best that was found from any of the starts."""
+    search = _search_vertices if len(sides) <= MAX_VERTEX_AXES else _search_axes
+    found = [search(start, sides) for start in starts]
+    return max(found, key=lambda corners: _snd(corners, sides)) if len(starts[0]) > 1 else found[0]
+
+
 def _starts(n: int, m: int) -> list[Bool[Tensor, "n m"]]:
     """Spread evenly over vertices and their opposites, then at random; the same every time."""
     generator = torch.Generator().manual_seed(0)
@@ -120,21 +149,46 @@ def _starts(n: int, m: int) -> list[Bool[Tensor, "n m"]]:
     return [spread, *(torch.rand(n, m, generator=generator) < 0.5 for _ in range(STARTS - 1))]
 
 
-def _search(corners: Bool[Tensor, "n m"], sides: Float[Tensor, " m"]) -> Bool[Tensor, "n m"]:
+def _search_vertices(corners: Bool[Tensor, "n m"], sides: Float[Tensor, " m"]) -> Bool[Tensor, "n m"]:
     """Move one agent at a time to its best vertex until no move helps."""
+    vertices = _vertices(len(sides))
+    between = _distances(vertices, vertices, sides)
+    placed = (corners.long() << torch.arange(len(sides))).sum(1)
+    pull = between[placed].sum(0)  # the distance of all agents from each vertex
+    moved = True
+    while moved:
+        moved = False
+        for i, here in enumerate(placed.tolist()):
+            others = pull - between[here]
+            best = int(others.argmax())
+            if others[best] > others[here] * (1 + 1e-12):
+                placed[i], pull, moved = best, others + between[best], True
+    return vertices[placed]
+
+
+def _search_axes(corners: Bool[Tensor, "n m"], sides: Float[Tensor, " m"]) -> Bool[Tensor, "n m"]:
+    """Move one agent at a time along an axis, or to the opposite vertex, until no move helps."""
     corners = corners.clone()
     n, m = corners.shape
-    everywhere = _vertices(m) if m <= MAX_VERTEX_AXES else None
     steps = torch.cat((torch.zeros(1, m), torch.eye(m), torch.ones(1, m))).bool()
     moved = True
     while moved:
         moved = False
         for i in range(n):
-            reachable = corners[i] ^ steps if everywhere is None else everywhere
+            reachable = corners[i] ^ steps
             others = torch.cat((corners[:i], corners[i + 1 :]))
             gain = _distances(reachable, others, sides).sum(1)
             best = int(gain.argmax())
-            if gain[best] > _distances(corners[i, None], others, sides).sum() * (1 + 1e-12):
+            if gain[best] > gain[0] * (1 + 1e-12):
                 corners[i] = reachable[best]
                 moved = True
     return corners
+
+
+def _check_size(n: int, m: int) -> None:
+    most = (MOST_NUMBERS if m <= MAX_VERTEX_AXES else SEARCHABLE) // m
+    if n > most:
+        raise ValueError(
+            f"n_agents must be at most {most} with {m} action components, got {n}: dico.bounds.snd_upper_bound has an "
+            "upper bound for any number"
+        )

@@ -153,6 +153,8 @@ def stack_constraints(constraints: Sequence[Constraint]) -> Constraint:
     >>> stack_constraints([equal(0.0), equal(1.0), free()])(torch.full((3,), 0.4))
     tensor([0.0000, 1.0000, 0.4000])
     """
+    if not isinstance(constraints, Sequence):
+        raise ValueError(f"constraints must be a sequence of constraints, got {constraints!r}")
     if not constraints:
         raise ValueError("constraints must hold at least one constraint, got an empty sequence")
     if any(not isinstance(c, Constraint) or c.lo.ndim for c in constraints):

@@ -4,6 +4,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from dico._checks import numbers
+
 
 def action_space_loss(
     mean: Float[Tensor, "*batch n m"], low: Float[Tensor, "#m"], high: Float[Tensor, "#m"]
@@ -18,6 +20,11 @@ def action_space_loss(
     >>> action_space_loss(mean, torch.tensor([-1.0, -1.0]), torch.tensor([1.0, 1.0]))
     tensor([0., 5.])
     """
+    if not isinstance(mean, Tensor):
+        raise ValueError(f"mean must be a tensor (..., n, m), got {mean!r}")
+    for name, bound in (("low", low), ("high", high)):
+        if not isinstance(bound, Tensor):
+            numbers(name, bound)
     low, high = (torch.as_tensor(bound, dtype=mean.dtype, device=mean.device) for bound in (low, high))
     for name, bound in (("low", low), ("high", high)):
         if mean.ndim < 2 or bound.shape not in ((), (1,), mean.shape[-1:]):

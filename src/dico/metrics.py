@@ -7,13 +7,14 @@ Throughout, ``params`` has shape ``(..., obs, n, d)``: what each of ``n`` agents
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Real
 from typing import Literal
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from dico._checks import check_choice, check_positive
+from dico._checks import check_choice, check_positive, check_switch
 from dico._pairs import mean_distances, pair_distance_sum, pair_distances, upper
 
 MAX_CLIQUE_AGENTS = 14
@@ -176,6 +177,8 @@ class Metric:
     any p > 0 works with the scale :math:`(M_{des}/\widehat{M})^{1/p}`. ``of_means`` says that it is made of
     distances averaged over observations, and of nothing else. Deviations multiplied by w at one observation then make
     that count w times, which is how :meth:`DiCo.estimate` weighs it; a metric that does not say so refuses weights.
+    ``of_pairs`` says that it is a mean over observations and pairs of agents, as SND is, so that some pairs at each
+    observation will do for an estimate; a metric that does not say so refuses offsets.
 
     >>> METRICS["mean square"] = Metric(lambda params: pairwise_w2(params).square().mean((-2, -1)), degree=2)
     >>> METRICS.pop("mean square").degree
@@ -185,14 +188,20 @@ class Metric:
     fn: Callable[[Tensor], Tensor]
     degree: float = 1.0
     of_means: bool = False
+    of_pairs: bool = False
 
     def __post_init__(self):
-        if not 0 < self.degree < math.inf:
-            raise ValueError(f"degree must be a finite number above 0, got {self.degree}")
+        if not callable(self.fn):
+            raise ValueError(f"fn must be a function of params, as snd is, got {self.fn!r}")
+        number = isinstance(self.degree, Real) and not isinstance(self.degree, bool)
+        if not number or not 0 < self.degree < math.inf:
+            raise ValueError(f"degree must be a finite number above 0, got {self.degree!r}")
+        check_switch("of_means", self.of_means)
+        check_switch("of_pairs", self.of_pairs)
 
 
 METRICS: dict[str, Metric] = {
-    "snd": Metric(snd, of_means=True),
+    "snd": Metric(snd, of_means=True, of_pairs=True),
     "hse": Metric(hse, of_means=True),
     "det_root": Metric(det_root, of_means=True),
     "max": Metric(max_distance, of_means=True),
@@ -242,6 +251,8 @@ def _random_pairs(n: int, count: int, generator: torch.Generator | None, device:
 
 
 def _check(params: Tensor, form: str) -> None:
+    if not isinstance(params, Tensor):
+        raise ValueError(f"params must be a floating-point tensor {form}, got {params!r}")
     axes = form.count(",")
     if params.ndim < axes or 0 in params.shape[-axes:] or not params.is_floating_point():
         raise ValueError(

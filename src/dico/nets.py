@@ -1,7 +1,7 @@
 """Batched networks: one set of weights per agent, and per member of a population, in single matrix products."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import Literal, Protocol, runtime_checkable
 
@@ -188,6 +188,8 @@ class PerAgent(nn.Module):
     def __init__(self, networks: Sequence[nn.Module] | nn.ModuleList, sees: Literal["team", "self"] = "team"):
         super().__init__()
         check_choice("sees", sees, ("team", "self"))
+        if not isinstance(networks, Iterable) or not all(isinstance(each, nn.Module) for each in networks):
+            raise ValueError(f"networks must be a sequence of modules, one for each agent, got {networks!r}")
         self.networks = nn.ModuleList(networks)
         self.n_agents = len(self.networks)
         self.sees = sees

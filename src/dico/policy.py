@@ -1,6 +1,5 @@
 """DiCo: policies whose diversity equals a chosen value."""
 
-import warnings
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, cast
 
@@ -8,26 +7,16 @@ import torch
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor, nn
 
-from dico._checks import (
-    Precise,
-    Value,
-    Vector,
-    check_box,
-    check_choice,
-    check_members,
-    check_positive,
-    check_tau,
-    float64,
-)
-from dico.bounds import snd_upper_bound
+from dico._building import as_deviations, check_sizes, corners, mlp_networks, warn_if_out_of_reach
+from dico._checks import Precise, Value, Vector, check_choice, check_members, check_tau, float64
+from dico._inputs import check_obs, check_offsets, check_weight, check_widths, shares
 from dico.constraints import Constraint, Goal, as_goal
 from dico.kinds import KINDS
 from dico.metrics import METRICS, Metric
-from dico.nets import AgentMLP, Broadcast, Deviations, PerAgent, SharedMLP, at_offsets
+from dico.nets import at_offsets
 
 GRADIENTS = ("soft", "detached", "straight_through")
 INITIALS = ("batch", "desired")
-INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 SMALLEST = 1e-8
 """Measured diversity counts as no less than this, so that the scale stays finite where all agents coincide."""
 
@@ -106,9 +95,12 @@ class DiCo(Precise):
         n_agents: int | None = None,
     ):
         super().__init__()
+        if not isinstance(shared, nn.Module):
+            raise ValueError(f"shared must be a module, got {shared!r}")
         self.shared = shared
-        self.deviations = _as_deviations(deviations, n_agents)
+        self.deviations = as_deviations(deviations, n_agents)
         self.n_agents: int = self.deviations.n_agents
+        check_sizes("members", members)
         self.members = tuple(members)
         self.constraint = as_goal(constraint)
         self.kind = KINDS[check_choice("kind", kind, KINDS)]
@@ -117,13 +109,9 @@ class DiCo(Precise):
         self.squash_shared = squash_shared
         if isinstance(self.constraint, Constraint):
             check_members("constraint", self.constraint.lo, self.members)
-        if squash_shared and (low is None or high is None):
-            raise ValueError(f"squash_shared=True needs low and high, the action box, got low={low} and high={high}")
-        if (low is None) != (high is None):
-            raise ValueError(f"low and high must be given together, got low={low} and high={high}")
-        corners = (None, None) if low is None or high is None else map(torch.tensor, check_box(low, high))
-        for name, corner in zip(("low", "high"), corners, strict=True):
-            self.register_buffer(name, corner)
+        box = corners(low, high, squash_shared)
+        for name, corner in zip(("low", "high"), box or (None, None), strict=True):
+            self.register_buffer(name, None if corner is None else torch.tensor(corner))
         check_tau(tau)
         self.register_buffer("tau", float64(tau).clone())
         check_members("tau", self.tau, self.members)
@@ -133,7 +121,7 @@ class DiCo(Precise):
         self.register_buffer("has_estimate", torch.zeros(self.members, dtype=torch.bool))
         self.first_tau = 1.0 if check_choice("initial", initial, INITIALS) == "batch" else 0.0
         """How much of the first estimate is measured."""
-        self._warn_if_out_of_reach(low, high)
+        warn_if_out_of_reach(getattr(self.constraint, "least", 0.0), self.n_agents, box, self.kind, self.metric)
 
     @classmethod
     def mlp(
@@ -159,38 +147,42 @@ class DiCo(Precise):
         >>> DiCo.mlp(2, 4, 2, ">=0.3", kind="shared_std")(torch.zeros(10, 2, 4)).shape  # means and deviations
         torch.Size([10, 2, 4])
         """
-        for name, size in (("n_agents", n_agents), ("obs_dim", obs_dim), ("act_dim", act_dim)):
-            check_positive(name, size)
-        for name, sizes in (("hidden", hidden), ("members", members)):
-            if not isinstance(sizes, Sequence):
-                raise ValueError(f"{name} must be a sequence of positive integers, got {sizes!r}")
-            for size in sizes:
-                check_positive(f"each of {name}", size)
-        if low is not None and high is not None and len(check_box(low, high)[0]) != act_dim:
-            raise ValueError(f"low and high must hold act_dim={act_dim} numbers each, got low={low} and high={high}")
-        n_agents, obs_dim, act_dim = int(n_agents), int(obs_dim), int(act_dim)
-        widths = KINDS[check_choice("kind", kind, KINDS)]
+        shared, deviations = mlp_networks(n_agents, obs_dim, act_dim, kind, hidden, members)
+        corners(low, high, squash_shared, act_dim)
         return cls(
-            SharedMLP(obs_dim, widths.shared_width * act_dim, hidden, members),
-            AgentMLP(n_agents, obs_dim, widths.deviation_width * act_dim, hidden, members),
-            constraint,
-            kind=kind,
-            tau=tau,
-            low=low,
-            high=high,
-            squash_shared=squash_shared,
-            gradient=gradient,
-            initial=initial,
-            metric=metric,
-            members=members,
-        )
+            shared, deviations, constraint,
+            kind=kind, tau=tau, low=low, high=high, squash_shared=squash_shared,
+            gradient=gradient, initial=initial, metric=metric, members=members,
+        )  # fmt: skip
 
     def forward(
         self, obs: Float[Tensor, "*batch n o"], snd_hat: Float[Tensor, "..."] | None = None
     ) -> Float[Tensor, "*batch n d"]:
         """Each agent's output at its own row; ``snd_hat`` in place of the kept estimate."""
-        self._check_obs(obs, per_agent=True)
+        check_obs(obs, self.members, self.deviations, per_agent=True)
         return self._scaled(self._homogeneous(obs), self.kind.deviation(self.deviations(obs)), snd_hat)
+
+    def _scaled(self, homogeneous: Tensor, deviation: Tensor, snd_hat: Tensor | None) -> Tensor:
+        check_widths(homogeneous, deviation, self.kind)
+        scale = self.scale(snd_hat)
+        scale = scale.reshape(scale.shape + (1,) * (deviation.ndim - scale.ndim)).to(deviation.dtype)
+        return homogeneous + scale * deviation
+
+    def scale(self, snd_hat: Float[Tensor, "..."] | None = None) -> Float[Tensor, "..."]:
+        r"""The factor on the deviations, :math:`(g(\widehat{\mathrm{SND}})/\widehat{\mathrm{SND}})^{1/p}`.
+
+        A lone agent has no diversity to scale: it is 1, or 0 for a desired 0, where the shared network acts alone (if
+        that is a policy by itself, as in all kinds but ``agent_std_paper``).
+        """
+        x = self.snd_hat if snd_hat is None else snd_hat
+        check_members("snd_hat", x, self.members)
+        x = x.clamp_min(SMALLEST)
+        desired = self.constraint(x)
+        if self.n_agents == 1:
+            whole = self.kind.shared_width == self.kind.width
+            return torch.ones_like(x) * (desired != 0) if whole else torch.ones_like(x)
+        scale = desired / x if self.metric.degree == 1 else (desired / x) ** (1 / self.metric.degree)
+        return self.constraint.let_inside(scale, x) if isinstance(self.constraint, Constraint) else scale
 
     def estimate(
         self,
@@ -224,12 +216,31 @@ class DiCo(Precise):
         >>> torch.allclose(policy.estimate(obs, weight=first), policy.estimate(obs[:60]))
         True
         """
-        self._check_obs(obs, per_agent=offsets is not None)
-        self._check_weight(weight, obs)
+        check_obs(obs, self.members, self.deviations, per_agent=offsets is not None)
+        check_weight(weight, obs, self.metric)
         if offsets is None:
             return self._soft_update(self._deviations_of_everyone(obs), weight, kept)
-        self._check_offsets(offsets, obs)
+        check_offsets(offsets, obs, self.metric)
         return self._soft_update(self.kind.deviation(at_offsets(self.deviations, obs, offsets)), weight, kept)
+
+    def _soft_update(self, everyone: Tensor, weight: Tensor | None, kept: Tensor | None) -> Tensor:
+        before = self.snd_hat if kept is None else kept
+        check_members("kept", before, self.members)
+        everyone = everyone.to(before.dtype)
+        if weight is not None:
+            # deviations that are multiplied are as much farther apart
+            everyone = shares(weight, everyone, self.members)[..., None, None] * everyone
+        measured = self.metric.fn(self._flat(everyone))
+        tau = self.tau.to(before.dtype)
+        tau = torch.where(self.has_estimate, tau, self.first_tau) if kept is None else tau
+        soft = torch.lerp(before, measured, tau)
+        if self.gradient == "soft":
+            return soft
+        soft = soft.detach()
+        if self.gradient == "detached":
+            return soft
+        measured_now = measured.detach().clamp_min(SMALLEST)
+        return soft + soft / measured_now * (measured - measured.detach())
 
     def forward_and_estimate(
         self,
@@ -243,8 +254,8 @@ class DiCo(Precise):
         An agent's output at its own row is one of those that the estimate is made of; it is not computed again.
         ``weight`` and ``kept`` are those of :meth:`estimate`.
         """
-        self._check_obs(obs, per_agent=True)
-        self._check_weight(weight, obs)
+        check_obs(obs, self.members, self.deviations, per_agent=True)
+        check_weight(weight, obs, self.metric)
         everyone = self._deviations_of_everyone(obs)
         snd_hat = self._soft_update(everyone, weight, kept)
         own = everyone.diagonal(dim1=-3, dim2=-2).movedim(-1, -2)
@@ -254,7 +265,7 @@ class DiCo(Precise):
         self, obs: Float[Tensor, "*batch o"], snd_hat: Float[Tensor, "..."] | None = None
     ) -> Float[Tensor, "*members obs n d"]:
         """Every agent's output at every row of ``obs``, scaled: what SND and the maps are computed from."""
-        self._check_obs(obs)
+        check_obs(obs, self.members, self.deviations)
         params = self._scaled(self._homogeneous(obs).unsqueeze(-2), self._deviations_of_everyone(obs), snd_hat)
         return self._flat(params)
 
@@ -265,22 +276,6 @@ class DiCo(Precise):
             measured = snd_hat.isfinite()  # an observation that is not finite leaves the estimate as it was
             self.snd_hat.copy_(torch.where(measured, snd_hat, self.snd_hat))
             self.has_estimate.logical_or_(measured)
-
-    def scale(self, snd_hat: Float[Tensor, "..."] | None = None) -> Float[Tensor, "..."]:
-        r"""The factor on the deviations, :math:`(g(\widehat{\mathrm{SND}})/\widehat{\mathrm{SND}})^{1/p}`.
-
-        A lone agent has no diversity to scale: it is 1, or 0 for a desired 0, where the shared network acts alone (if
-        that is a policy by itself, as in all kinds but ``agent_std_paper``).
-        """
-        x = self.snd_hat if snd_hat is None else snd_hat
-        check_members("snd_hat", x, self.members)
-        x = x.clamp_min(SMALLEST)
-        desired = self.constraint(x)
-        if self.n_agents == 1:
-            whole = self.kind.shared_width == self.kind.width
-            return torch.ones_like(x) * (desired != 0) if whole else torch.ones_like(x)
-        scale = desired / x if self.metric.degree == 1 else (desired / x) ** (1 / self.metric.degree)
-        return self.constraint.let_inside(scale, x) if isinstance(self.constraint, Constraint) else scale
 
     def _homogeneous(self, obs: Tensor) -> Tensor:
         params = self.kind.homogeneous(self.shared(obs))
@@ -293,104 +288,5 @@ class DiCo(Precise):
     def _deviations_of_everyone(self, obs: Tensor) -> Tensor:
         return self.kind.deviation(self.deviations.everyone(obs))
 
-    def _scaled(self, homogeneous: Tensor, deviation: Tensor, snd_hat: Tensor | None) -> Tensor:
-        if homogeneous.shape[-1] != deviation.shape[-1]:
-            raise ValueError(
-                f"shared and deviations must output {self.kind.shared_width} and {self.kind.deviation_width} numbers "
-                f"per action component, got outputs that make {homogeneous.shape[-1]} and {deviation.shape[-1]} in all"
-            )
-        scale = self.scale(snd_hat)
-        scale = scale.reshape(scale.shape + (1,) * (deviation.ndim - scale.ndim)).to(deviation.dtype)
-        return homogeneous + scale * deviation
-
-    def _soft_update(self, everyone: Tensor, weight: Tensor | None, kept: Tensor | None) -> Tensor:
-        before = self.snd_hat if kept is None else kept
-        everyone = everyone.to(before.dtype)
-        if weight is not None:
-            # deviations that are multiplied are as much farther apart
-            everyone = self._shares(weight, everyone)[..., None, None] * everyone
-        measured = self.metric.fn(self._flat(everyone))
-        tau = self.tau.to(before.dtype)
-        tau = torch.where(self.has_estimate, tau, self.first_tau) if kept is None else tau
-        soft = torch.lerp(before, measured, tau)
-        if self.gradient == "soft":
-            return soft
-        soft = soft.detach()
-        if self.gradient == "detached":
-            return soft
-        measured_now = measured.detach().clamp_min(SMALLEST)
-        return soft + soft / measured_now * (measured - measured.detach())
-
-    def _shares(self, weight: Tensor, everyone: Float[Tensor, "*rows n d"]) -> Float[Tensor, "*rows"]:
-        """Each row's weight, of mean 1 over a member's rows."""
-        rows = everyone.shape[:-2]
-        weight = weight.to(everyone.dtype).expand(rows)
-        return weight / weight.mean(tuple(range(len(self.members), len(rows))), keepdim=True)
-
     def _flat(self, params: Tensor) -> Tensor:
         return params.reshape(*self.members, -1, *params.shape[-2:])
-
-    def _check_obs(self, obs: Tensor, *, per_agent: bool = False) -> None:
-        rows = (self.n_agents,) if per_agent else ()
-        features = getattr(self.deviations, "inputs", obs.shape[-1] if obs.ndim else "features")
-        k = len(self.members)
-        fits = obs.ndim > k + len(rows) and obs.shape[:k] == self.members and obs.shape[-1] == features
-        if not fits or (per_agent and obs.shape[-2:-1] != rows):
-            form = ", ".join(map(str, (*self.members, "...", *rows, features)))
-            raise ValueError(f"obs must have shape ({form}), got {tuple(obs.shape)}")
-        if hasattr(self.deviations, "inputs") and not obs.is_floating_point():
-            raise ValueError(f"obs must be a floating-point tensor, got {obs.dtype}")
-
-    def _check_offsets(self, offsets: Tensor, obs: Tensor) -> None:
-        if self.metric is not METRICS["snd"]:
-            raise ValueError("offsets must be left out for this metric: only snd is a mean over pairs")
-        fits = isinstance(offsets, Tensor) and offsets.ndim and offsets.shape[:-1] == obs.shape[:-2]
-        if not fits or offsets.dtype not in INTEGERS or offsets.shape[-1] < 2:
-            form = ", ".join(map(str, (*obs.shape[:-2], "k")))
-            got = f"{tuple(offsets.shape)} {offsets.dtype}" if isinstance(offsets, Tensor) else repr(offsets)
-            raise ValueError(f"offsets must be integers ({form}), k at least 2, got {got}")
-
-    def _check_weight(self, weight: Tensor | None, obs: Tensor) -> None:
-        if weight is None:
-            return
-        if not self.metric.of_means:
-            raise ValueError("weight must be left out for this metric: it is not made of mean distances (of_means)")
-        if not isinstance(weight, Tensor) or not _broadcasts(weight.shape, obs.shape[:-1]):
-            got = tuple(weight.shape) if isinstance(weight, Tensor) else repr(weight)
-            raise ValueError(f"weight must be a tensor that broadcasts to {tuple(obs.shape[:-1])}, got {got}")
-
-    def _warn_if_out_of_reach(self, low: Vector | None, high: Vector | None) -> None:
-        desired = getattr(self.constraint, "least", 0.0)
-        if self.n_agents == 1:
-            if desired > 0:
-                warnings.warn(
-                    f"a lone agent has no diversity: the desired {desired:g} changes nothing; it takes two agents, or "
-                    "constraint='free'",
-                    stacklevel=3,
-                )
-            return
-        if low is None or high is None or self.kind.width > 1 or self.metric is not METRICS["snd"]:
-            return
-        bound = snd_upper_bound(self.n_agents, low, high)
-        if desired > bound:
-            warnings.warn(
-                f"a desired diversity of {desired:g} is out of reach: {self.n_agents} agents in this action box have "
-                f"an SND of at most {bound:.4g}; means will lie outside the box (see action_space_loss)",
-                stacklevel=3,
-            )
-
-
-def _broadcasts(shape: Sequence[int], to: Sequence[int]) -> bool:
-    fits = [a in (1, b) for a, b in zip(reversed(shape), reversed(to), strict=False)]
-    return len(shape) <= len(to) and all(fits)
-
-
-def _as_deviations(deviations: nn.Module | Sequence[nn.Module], n_agents: int | None) -> Deviations:
-    if isinstance(deviations, nn.ModuleList) or not isinstance(deviations, nn.Module):
-        deviations = PerAgent(deviations)
-    n = getattr(deviations, "n_agents", n_agents)
-    if not isinstance(n, int) or n < 1 or n_agents not in (None, n):
-        raise ValueError(
-            f"n_agents must be the number of deviation networks, at least 1, got n_agents={n_agents} for {n} networks"
-        )
-    return deviations if isinstance(deviations, Deviations) else Broadcast(deviations, n)

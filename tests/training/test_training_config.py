@@ -1,10 +1,12 @@
 """Bad configurations: a ValueError that names the argument, the value and what is allowed."""
 
+import math
 import re
 
 import pytest
 from populations import config, population
 
+from dico.experiments import preset
 from dico.training.algorithms import ALGORITHMS
 from dico.training.config import Config
 
@@ -78,10 +80,31 @@ def test_groups_must_exist(argument):
 
 
 def test_defaults_are_the_papers():
+    """Those of its navigation; the levels are four of them."""
+    numbers = {
+        "task": "navigation", "algorithm": "ippo", "frames": 10_000_000, "seeds": 4, "envs": 600, "tau": 0.01,
+        "frames_per_batch": 60_000, "hidden": (256, 256), "gamma": 0.9, "lr": 5e-5, "max_grad_norm": 5.0,
+        "epochs": 45, "minibatch": 4096, "clip": 0.2, "gae_lambda": 0.9, "entropy": 0.0,
+    }  # fmt: skip
+    assert {name: getattr(Config(), name) for name in numbers} == numbers
+    paper = preset("paper", "navigation")
+    assert Config().differs_from(paper) == ["snd"]
+    assert set(Config().snd) < set(paper.snd)
+
+
+def test_what_follows_from_the_settings():
     settings = Config()
-    assert settings.steps == 100
-    assert settings.iterations == 167
+    assert (settings.steps, settings.iterations) == (100, 167)  # 60,000 / 600; 10,000,000 / 60,000, the last one whole
+    assert config(frames=120, frames_per_batch=40).iterations == 3
+    assert config(frames=121, frames_per_batch=40).iterations == 4
     assert settings.members[:5] == [("0", 0), ("0", 1), ("0", 2), ("0", 3), ("0.3", 0)]
+    assert config(snd=("0.30", "free"), seeds=1, first_seed=7).members == [("0.3", 7), ("free", 7)]
+    assert (config().estimated(24), config(estimate_frames=7).estimated(24)) == (24, 7)
+    assert config(estimate_frames=25).estimated(24) == 24
+    assert (config().compared(4), config(estimate_agents=3).compared(4)) == (4, 3)
+    assert config(estimate_agents=5).compared(4) == 4
+    frozen = config(frames=120, freeze=("agent=40", "green=0.25"))
+    assert [frozen.frozen_after(group) for group in ("agent", "green", "none")] == [40, 30, math.inf]
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)

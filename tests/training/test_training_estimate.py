@@ -11,6 +11,16 @@ from dico._measuring import measured_frames, spaced
 from dico.training.learner import Comparison
 from dico.training.measure import measure
 
+MANY = {"snd": ("0.3",), "seeds": 40, "tau": 1.0, "lr": 1e-3, "estimate_on": "minibatch"}
+"""Members enough for a mean, which learn slowly: what is left between estimate and measurement is chance."""
+
+
+def assert_met(rows, desired):
+    """The mean SND of many members is the desired one, up to five standard errors: some 5 % of it."""
+    reached = torch.tensor([row["snd"] for row in rows])
+    allowed = 5 * reached.std() / len(rows) ** 0.5
+    assert abs(reached.mean() - desired) < allowed < 0.07 * desired
+
 
 @pytest.mark.parametrize("frames", [1, 7, 1000])
 def test_the_estimate_is_made_on_the_first_frames(frames):
@@ -45,8 +55,8 @@ def test_all_or_as_many_as_there_are_is_the_same(algorithm, as_many):
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_fewer_frames_train(algorithm):
-    (row, _) = population(algorithm=algorithm, estimate_frames=4, tau=0.3, estimate_on="minibatch").iterate()
-    assert row["snd"] == pytest.approx(0.3, rel=0.5)
+    ours = population(algorithm=algorithm, estimate_frames=8, task_options=("n_agents=4",), **MANY)
+    assert_met(ours.iterate(), 0.3)
 
 
 @pytest.mark.parametrize("algorithm", ["iddpg", "maddpg"])
@@ -134,15 +144,15 @@ def test_some_agents_are_compared_at_each_frame(frames):
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_every_update_compares_the_agents_it_has_drawn(algorithm, monkeypatch):
-    ours = population(algorithm=algorithm, **PAIRS, estimate_on="minibatch", policy_delay=1)
+    ours = population(algorithm=algorithm, **PAIRS, **MANY, policy_delay=1)
     policy, drawn, used = ours.learners[0].policy, [], []
     draw, estimate = ours.learners[0].draw_offsets, policy.estimate
     monkeypatch.setattr(ours.learners[0], "draw_offsets", lambda obs: drawn.append(draw(obs)) or drawn[-1])
     monkeypatch.setattr(policy, "estimate", lambda obs, offsets, **_: used.append(offsets) or estimate(obs, offsets))
-    (row, _) = ours.iterate()
+    rows = ours.iterate()
     assert len(used) == 8  # two passes over two minibatches, or four updates; each for the actor's and the action loss
     assert all(mine is its for mine, its in zip(used, drawn, strict=True))
-    assert row["snd"] == pytest.approx(0.3, rel=0.5)
+    assert_met(rows, 0.3)
 
 
 def test_all_pairs_are_as_likely_in_every_frame_of_every_member():
@@ -151,11 +161,11 @@ def test_all_pairs_are_as_likely_in_every_frame_of_every_member():
     for member in offsets:
         counts = (5 * member[:, 0] + member[:, 1]).bincount(minlength=25).reshape(5, 5)
         assert counts.diagonal().tolist() == 5 * [0]
-        assert counts[~torch.eye(5, dtype=torch.bool)].tolist() == pytest.approx(20 * [500], rel=0.2)  # 4.6 deviations
+        assert counts[~torch.eye(5, dtype=torch.bool)].tolist() == pytest.approx(20 * [500], rel=0.22)  # 5 deviations
         same_as_next = (member[1:] == member[:-1]).all(-1).double().mean()
-        assert same_as_next == pytest.approx(1 / 20, rel=0.3)
+        assert same_as_next == pytest.approx(1 / 20, rel=0.22)
     same_in_both = (offsets[0] == offsets[1]).all(-1).double().mean()
-    assert same_in_both == pytest.approx(1 / 20, rel=0.3)
+    assert same_in_both == pytest.approx(1 / 20, rel=0.22)
 
 
 @pytest.mark.unchecked

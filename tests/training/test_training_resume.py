@@ -265,9 +265,11 @@ def test_an_unwritable_folder_or_a_full_disk_is_said_before_training(tmp_path, m
 @pytest.mark.parametrize("error", [OSError(28, "No space left"), SafetensorError("No space left")])
 def test_a_failed_checkpoint_leaves_the_last_one_intact(tmp_path, monkeypatch, error):
     trained = small_run(tmp_path / "run")
-    monkeypatch.setattr(
-        "dico.training.checkpoint.save_file", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left"))
-    )
+
+    def fails(*_):
+        raise error
+
+    monkeypatch.setattr("dico.training.checkpoint.save_file", fails)
     saved = json.loads((trained.folder / "config.json").read_text())
     saved["config"]["frames"] = 480
     (trained.folder / "config.json").write_text(json.dumps(saved))

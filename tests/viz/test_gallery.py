@@ -76,22 +76,41 @@ def test_nothing_is_written_if_the_folder_cannot_be(known, tmp_path):
         write_figures([known], tmp_path / "file")
 
 
-def test_everyone_diverged_and_it_is_said_once(tmp_path):
-    run = write_run(tmp_path / "run", lost)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        assert list(draw_figures([run])) == ["curves", "decision", "tracking"]
-    assert not caught
-
-
-def test_a_warning_comes_once(navigation, tmp_path):
-    rows = [row | ({"diverged": True} if row["constraint"] == "0.5" else {}) for row in navigation.rows()]
+@pytest.mark.parametrize(
+    ("gone", "drawn", "messages"),
+    [
+        (("0.5",), ["map", "trajectories", "distances"], ["snd 0.5 diverged and is left out"]),
+        (
+            ("0", "0.5", "free"),
+            [],
+            [
+                *(f"snd {level} diverged and is left out" for level in ("0", "0.5", "free")),
+                "no map and no trajectories: all members of {folder} that were asked for diverged: choose other levels "
+                "or another seed",
+            ],
+        ),
+    ],
+    ids=["one level", "everyone"],
+)
+def test_who_diverged_is_said_once(navigation, tmp_path, gone, drawn, messages):
+    rows = [row | ({"diverged": True} if row["constraint"] in gone else {}) for row in navigation.rows()]
     run = load(shutil.copytree(navigation.folder, tmp_path / "run"))
     (run.folder / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        assert list(draw_figures([run])) == ["curves", "decision", "tracking", "map", "trajectories", "distances"]
-    assert [str(warning.message) for warning in caught] == ["snd 0.5 diverged and is left out"]
+        assert list(draw_figures([run])) == ["curves", "decision", "tracking", *drawn]
+    assert [str(warning.message) for warning in caught] == [text.format(folder=run.folder) for text in messages]
+
+
+def test_of_a_run_without_checkpoints_there_is_nothing_to_say(tmp_path):
+    """Everyone diverged, which the figures themselves tell."""
+    run = write_run(tmp_path / "run", lost)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        figures = draw_figures([run])
+    assert list(figures) == ["curves", "decision", "tracking"]
+    for figure in figures.values():
+        assert "all members diverged" in texts(figure)
 
 
 def test_distances_may_come_later_in_a_run(tmp_path):
