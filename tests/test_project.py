@@ -114,3 +114,12 @@ def test_the_example_controls_diversity_and_learns():
     assert list(desired) == sorted(desired)
     assert measured == pytest.approx(desired, rel=0.01, abs=1e-6)
     assert loss[0] > 1.2 * loss[1] > 1.2 * 1.2 * loss[2]
+
+
+@pytest.mark.parametrize(
+    "page", ["README.md", "CONTRIBUTING.md", *[str(p.relative_to(ROOT)) for p in ROOT.glob("docs/*.md")]]
+)
+def test_what_a_page_links_to_is_there(page):
+    links = re.findall(r"\]\((?!https?:|#|mailto:)([^)#\s]+)", (ROOT / page).read_text())
+    missing = [link for link in links if not ((ROOT / page).parent / link).exists()]
+    assert not missing

@@ -8,7 +8,7 @@ from dico._checks import check_choice, pairs
 from dico.tasks.base import Group, MappedTask, Task, check_groups, join_groups, map_state, of_group, where_done
 from dico.tasks.dispersion import Dispersion
 from dico.tasks.navigation import Navigation, SameGoal
-from dico.tasks.own import options_of, own
+from dico.tasks.own import name_of, options_of, own
 from dico.tasks.reverse_transport import ReverseTransport
 from dico.tasks.sampling import Sampling
 from dico.tasks.scene import Legend, Scene
@@ -85,7 +85,7 @@ def describe(task: Any) -> tuple[str, tuple[str, ...]]:
     """
     kind = type(task)
     name = getattr(kind, "name", "")
-    return name if TASKS.get(name) is kind else f"{kind.__module__}:{kind.__qualname__}", options_of(task)
+    return name if TASKS.get(name) is kind else name_of(kind), options_of(task)
 
 
 def is_wrapped(name: str) -> bool:

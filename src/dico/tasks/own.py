@@ -26,7 +26,10 @@ def own(name: str, **options: Any) -> Any:
             for part in function.split("."):
                 make = getattr(make, part)
         except (ImportError, AttributeError, ValueError) as error:
-            raise ValueError(f"task {name!r} cannot be imported ({error}): is it module:function?") from error
+            raise ValueError(
+                f"task {name!r} cannot be imported ({error}): it must be module:function, found from here or on "
+                "PYTHONPATH"
+            ) from error
     if not callable(make):
         raise ValueError(f"task {name!r} must be a function or a class that makes a task, got {make!r}")
     try:
@@ -59,6 +62,18 @@ def options_of(task: Any) -> tuple[str, ...]:
         return tuple(f"{name}={json.dumps(value)}" for name, value in changed.items())
     except TypeError as error:
         raise ValueError(f"{kind} has a setting that JSON has no text for ({error})") from None
+
+
+def name_of(kind: type) -> str:
+    """What imports a class again: module:class; of a script, the module is its file.
+
+    >>> name_of(Path).endswith(":Path")
+    True
+    """
+    module = kind.__module__
+    if module == "__main__":
+        module = Path(getattr(sys.modules["__main__"], "__file__", None) or module).stem  # a notebook has no file
+    return f"{module}:{kind.__qualname__}"
 
 
 @contextmanager
