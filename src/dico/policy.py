@@ -158,7 +158,7 @@ class DiCo(Precise):
     def forward(
         self, obs: Float[Tensor, "*batch n o"], snd_hat: Float[Tensor, "..."] | None = None
     ) -> Float[Tensor, "*batch n d"]:
-        """Each agent's output at its own row; ``snd_hat`` in place of the kept estimate."""
+        """Each agent's output at its own row; ``snd_hat`` in place of the current estimate."""
         check_obs(obs, self.members, self.deviations, per_agent=True)
         return self._scaled(self._homogeneous(obs), self.kind.deviation(self.deviations(obs)), snd_hat)
 
@@ -190,7 +190,7 @@ class DiCo(Precise):
         offsets: Int[Tensor, "..."] | None = None,
         *,
         weight: Shaped[Tensor, "..."] | None = None,
-        kept: Float[Tensor, "..."] | None = None,
+        current: Float[Tensor, "..."] | None = None,
     ) -> Float[Tensor, "*members"]:
         r"""Soft-updated diversity of the unscaled deviations over all rows of ``obs``; differentiable, writes nothing.
 
@@ -206,7 +206,7 @@ class DiCo(Precise):
         less, and some must weigh more. Its shape is that of ``obs`` without the last axis, or broadcasts to it: for
         teams ``(..., n, o)``, a weight of each team is ``(..., 1)``.
 
-        ``kept`` is an estimate of just now, which is updated in place of the one that was committed.
+        ``current`` is an estimate of just now, which is updated in place of the one that was committed.
 
         >>> policy, obs = DiCo.mlp(n_agents=20, obs_dim=4, act_dim=2, constraint=0.5), torch.randn(100, 20, 4)
         >>> offsets = torch.rand(100, 20).argsort(-1)[:, :2]  # a random pair of agents at each observation
@@ -219,20 +219,20 @@ class DiCo(Precise):
         check_obs(obs, self.members, self.deviations, per_agent=offsets is not None)
         check_weight(weight, obs, self.metric)
         if offsets is None:
-            return self._soft_update(self._deviations_of_everyone(obs), weight, kept)
+            return self._soft_update(self._deviations_of_everyone(obs), weight, current)
         check_offsets(offsets, obs, self.metric)
-        return self._soft_update(self.kind.deviation(at_offsets(self.deviations, obs, offsets)), weight, kept)
+        return self._soft_update(self.kind.deviation(at_offsets(self.deviations, obs, offsets)), weight, current)
 
-    def _soft_update(self, everyone: Tensor, weight: Tensor | None, kept: Tensor | None) -> Tensor:
-        before = self.snd_hat if kept is None else kept
-        check_members("kept", before, self.members)
+    def _soft_update(self, everyone: Tensor, weight: Tensor | None, current: Tensor | None) -> Tensor:
+        before = self.snd_hat if current is None else current
+        check_members("current", before, self.members)
         everyone = everyone.to(before.dtype)
         if weight is not None:
             # deviations that are multiplied are as much farther apart
             everyone = shares(weight, everyone, self.members)[..., None, None] * everyone
         measured = self.metric.fn(self._flat(everyone))
         tau = self.tau.to(before.dtype)
-        tau = torch.where(self.has_estimate, tau, self.first_tau) if kept is None else tau
+        tau = torch.where(self.has_estimate, tau, self.first_tau) if current is None else tau
         soft = torch.lerp(before, measured, tau)
         if self.gradient == "soft":
             return soft
@@ -247,17 +247,17 @@ class DiCo(Precise):
         obs: Float[Tensor, "*batch n o"],
         *,
         weight: Shaped[Tensor, "..."] | None = None,
-        kept: Float[Tensor, "..."] | None = None,
+        current: Float[Tensor, "..."] | None = None,
     ) -> Estimated:
         """A training forward: ``estimate(obs)`` and ``forward(obs, that estimate)`` from one pass of the deviations.
 
         An agent's output at its own row is one of those that the estimate is made of; it is not computed again.
-        ``weight`` and ``kept`` are those of :meth:`estimate`.
+        ``weight`` and ``current`` are those of :meth:`estimate`.
         """
         check_obs(obs, self.members, self.deviations, per_agent=True)
         check_weight(weight, obs, self.metric)
         everyone = self._deviations_of_everyone(obs)
-        snd_hat = self._soft_update(everyone, weight, kept)
+        snd_hat = self._soft_update(everyone, weight, current)
         own = everyone.diagonal(dim1=-3, dim2=-2).movedim(-1, -2)
         return Estimated(self._scaled(self._homogeneous(obs), own, snd_hat), snd_hat)
 

@@ -45,7 +45,7 @@ def test_as_in_the_original_ddpgs_targets_renew_it_first_at_the_next_observation
     batch = minibatch(experiment, "agents")
     for _ in range(2):
         kept = policy.estimate(batch["next", "agents", "observation"]).detach() if algorithm.endswith("ddpg") else None
-        expected = policy.estimate(batch["agents", "observation"], kept=kept).detach()
+        expected = policy.estimate(batch["agents", "observation"], current=kept).detach()
         experiment.losses["agents"](batch)
         torch.testing.assert_close(policy.snd_hat, expected)
 

@@ -66,7 +66,7 @@ def test_both_renews_the_estimate_at_the_next_observations_first(algorithm):
     ours.policy.commit_(torch.tensor([0.5, 0.9]))
     obs, next_obs = torch.randn(2, 2, 10, TEAM.n_agents, TEAM.obs_dim)
     first = ours.policy.estimate(next_obs).detach()
-    second = ours.policy.estimate(obs, kept=first).detach()
+    second = ours.policy.estimate(obs, current=first).detach()
     zeros = torch.zeros(2, 10, TEAM.n_agents, 2)
     minibatch = minibatch_of(algorithm, obs, next_obs, zeros, zeros[..., 0], zeros[..., 0, 0])
     next_params, current = ours.act_next(minibatch)
@@ -195,7 +195,7 @@ def test_both_estimates_of_a_step_are_made_alike(sampled):
     minibatch = minibatch_of("maddpg", obs, next_obs, zeros, zeros[..., 0], zeros[..., 0, 0], how=how)
     torch.testing.assert_close(ours.act_next(minibatch)[1], first)
     second = ours.act_and_estimate(obs, how, first).snd_hat
-    torch.testing.assert_close(second, ours.policy.estimate(obs[:, :frames], offsets, kept=first).detach())
+    torch.testing.assert_close(second, ours.policy.estimate(obs[:, :frames], offsets, current=first).detach())
 
 
 @pytest.mark.parametrize("sampled", [{}, {"estimate_frames": 7}, {"estimate_agents": 2}], ids=str)

@@ -24,8 +24,8 @@ class DiCoModule(TensorDictModuleBase):
     ``in_keys`` is the observation ``(*batch, n, o)``. ``out_keys`` are mean and standard deviation for the stochastic
     kinds, the mean alone for the deterministic one.
 
-    ``refresh="grad"`` renews and keeps the diversity estimate in every training pass (:func:`trains`): in the actor's
-    loss, and not in collectors, under ``torch.no_grad()`` or in targets at the next observations, where the kept
+    ``refresh="grad"`` renews and commits the diversity estimate in every training pass (:func:`trains`): in the actor's
+    loss, and not in collectors, under ``torch.no_grad()`` or in targets at the next observations, where the current
     estimate is used. ``refresh="both"`` renews it wherever gradients are enabled, as the original did: TorchRL's DDPG
     computes its targets so, and the estimate is renewed there before the actor's loss does. A rollout of your own with
     gradients enabled looks like training: put it under ``torch.no_grad()``. ``refresh="never"`` leaves the estimate to
@@ -73,7 +73,7 @@ class DiCoModule(TensorDictModuleBase):
 
 
 def act(policy: DiCo, obs: Tensor, refresh: str) -> Tensor:
-    """The policies' outputs; the estimate is renewed and kept first, if the pass is one that ``refresh`` names."""
+    """The policies' outputs; the estimate is renewed and committed first, if the pass is one that ``refresh`` names."""
     if refresh == "never" or not (torch.is_grad_enabled() if refresh == "both" else trains(policy)):
         return policy(obs)
     params, snd_hat = policy.forward_and_estimate(obs)

@@ -189,7 +189,7 @@ class Learner(ABC, Generic[Experience]):
         pass for it too. ``current`` is an estimate of just now, in place of the committed one.
         """
         if how.newest is None and how.offsets is None and self.settings.estimated(obs.shape[1]) == obs.shape[1]:
-            params, snd_hat = self.policy.forward_and_estimate(obs, weight=_of_rows(how.weight), kept=current)
+            params, snd_hat = self.policy.forward_and_estimate(obs, weight=_of_rows(how.weight), current=current)
         else:
             snd_hat = self.estimate(obs, how, current)
             params = self.policy(obs, snd_hat)
@@ -199,9 +199,9 @@ class Learner(ABC, Generic[Experience]):
         """The estimate of a training pass, with its gradient: on the first frames, which are in random order."""
         frames = self.settings.estimated(obs.shape[1])
         if how.newest is not None:
-            return self.policy.estimate(how.newest[:, :frames], how.offsets, kept=current)
+            return self.policy.estimate(how.newest[:, :frames], how.offsets, current=current)
         weight = None if how.weight is None else _of_rows(how.weight[:frames])
-        return self.policy.estimate(obs[:, :frames], how.offsets, weight=weight, kept=current)
+        return self.policy.estimate(obs[:, :frames], how.offsets, weight=weight, current=current)
 
     def descend(self, loss: Float[Tensor, " members"], *optimisers: PopulationAdam) -> None:
         """One step of each member on its own loss, its gradients clipped for each optimiser by themselves."""

@@ -17,7 +17,7 @@ class ActionSpaceStep:
         self.adam = torch.optim.Adam(model.policy.parameters(), lr=own.action_loss_lr, eps=own.action_loss_eps)
 
     def __call__(self, obs: Tensor) -> Tensor:
-        """Step once, and give the loss before, in a pass whose estimate has a gradient and is not kept."""
+        """Step once, and give the loss before, in a pass whose estimate has a gradient and is not committed."""
         policy = self.model.policy
         if self.model.settings.action_loss_rows == "own":
             params, _ = policy.forward_and_estimate(obs)
