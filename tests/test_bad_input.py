@@ -124,7 +124,7 @@ CASES = {
     "estimate as a number": (lambda: mlp()(torch.zeros(5, 2, 4), 0.5), "snd_hat must be a tensor, got 0.5"),
     "commit of a number": (lambda: mlp().commit_(0.5), "snd_hat must be a tensor, got 0.5"),
     "kept of other members": (
-        lambda: mlp().estimate(torch.zeros(5, 2, 4), current=torch.ones(2)), "current must hold one value or one for each"
+        lambda: mlp().estimate(torch.zeros(5, 2, 4), current=torch.ones(2)), "current must hold one value or"
     ),
     "mean as a list": (lambda: action_space_loss([0.0], -1, 1), "mean must be a tensor (..., n, m), got [0.0]"),
     "loss's box as text": (lambda: action_space_loss(torch.zeros(5, 3, 2), "-1", 1), "low must be a number, or"),

@@ -67,7 +67,7 @@ def max_snd(n_agents: int, low: Vector, high: Vector) -> MaxSND:
         corners = _enumerate(n_agents, sides)
         value = upper_bound = _snd(corners, sides)
     else:
-        corners = _spread(n_agents, sides) if m <= MAX_VERTEX_AXES else _searched(_starts(n_agents, m), sides)
+        corners = _spread(n_agents, sides) if m <= MAX_VERTEX_AXES else _search(_starts(n_agents, m), sides)
         value = _snd(corners, sides)
         upper_bound = max(value, snd_upper_bound(n_agents, low, high))
     return MaxSND(value, upper_bound, torch.where(corners, high, low))
@@ -130,11 +130,11 @@ def _spread(n: int, sides: Float[Tensor, " m"]) -> Bool[Tensor, "n m"]:
     vertices = _vertices(len(sides))
     each, rest = divmod(n, len(vertices))
     evenly = vertices.repeat(each, 1)
-    spread = torch.cat((evenly, _searched(_starts(rest, len(sides)), sides))) if rest else evenly
-    return _searched([spread, *_starts(n, len(sides))], sides) if n <= FEW else spread
+    spread = torch.cat((evenly, _search(_starts(rest, len(sides)), sides))) if rest else evenly
+    return _search([spread, *_starts(n, len(sides))], sides) if n <= FEW else spread
 
 
-def _searched(starts: list[Bool[Tensor, "n m"]], sides: Float[Tensor, " m"]) -> Bool[Tensor, "n m"]:
+def _search(starts: list[Bool[Tensor, "n m"]], sides: Float[Tensor, " m"]) -> Bool[Tensor, "n m"]:
     """The best that was found from any of the starts."""
     search = _search_vertices if len(sides) <= MAX_VERTEX_AXES else _search_axes
     found = [search(start, sides) for start in starts]

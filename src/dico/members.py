@@ -43,10 +43,10 @@ class Member:
     name: str = ""
     """What sets it apart from the others."""
 
-    def named(self, by: Sequence[str]) -> "Member":
+    def with_name(self, by: Sequence[str]) -> "Member":
         """The member with a name made of these fields and its seed.
 
-        >>> Member(0, "0.3", 1, tau=0.01).named(["constraint", "tau"]).name
+        >>> Member(0, "0.3", 1, tau=0.01).with_name(["constraint", "tau"]).name
         'snd=0.3,tau=0.01,seed=1'
         """
         parts = [f"{'snd' if field == 'constraint' else field}={text_of(self, field)}" for field in by]
@@ -70,7 +70,7 @@ def expand(
     """
     combinations = product(constraints, product(*varied.values()), seeds)
     return [
-        replace(Member(index, constraint, seed), **{**common, **dict(zip(varied, values, strict=True))}).named(
+        replace(Member(index, constraint, seed), **{**common, **dict(zip(varied, values, strict=True))}).with_name(
             ["constraint", *varied]
         )
         for index, (constraint, values, seed) in enumerate(combinations)

@@ -14,7 +14,7 @@ SMALL = (
 )  # fmt: skip
 
 
-def composed(*overrides, name="config"):
+def configuration(*overrides, name="config"):
     with initialize_config_module("dico.adapters.benchmarl.conf", version_base=None):
         return compose(name, overrides=list(overrides), return_hydra_config=True)
 

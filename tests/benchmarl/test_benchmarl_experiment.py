@@ -13,7 +13,7 @@ import dico
 from dico._measuring import measured_frames
 from dico.adapters.benchmarl import DicoConfig, DicoTask
 from dico.adapters.benchmarl.callback import find_models
-from dico.adapters.benchmarl.measures import diversity, seen
+from dico.adapters.benchmarl.measures import diversity, observations_of
 
 TASKS = {
     "ippo": DicoTask.NAVIGATION,
@@ -120,7 +120,7 @@ def test_the_error_is_the_relative_distance_from_what_is_desired(tmp_path, desir
 def test_as_many_frames_are_measured_as_by_the_population_trainer(tmp_path):
     model = find_models(make(tmp_path, task=DicoTask.DISPERSION.get_task({"n_agents": 20})))["agents"]
     batch = TensorDict({"agents": {"observation": torch.zeros(60, 100, 20, 60)}}, [60, 100])
-    assert len(seen(model, batch)) == measured_frames(20) == 819
+    assert len(observations_of(model, batch)) == measured_frames(20) == 819
 
 
 def test_the_action_loss_brings_means_into_the_box(tmp_path):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 from benchmarl.hydra_config import load_experiment_config_from_hydra
-from commands import SMALL, command, composed
+from commands import SMALL, command, configuration
 from hydra.core.hydra_config import HydraConfig
 
 import dico
@@ -56,7 +56,7 @@ def test_a_multirun_opens_as_one_population(tmp_path):
 
 
 def test_the_entry_returns_the_final_reward(monkeypatch, tmp_path):
-    cfg = composed("algorithm=ippo", "task=dico/navigation", *SMALL, f"experiment.save_folder={tmp_path}")
+    cfg = configuration("algorithm=ippo", "task=dico/navigation", *SMALL, f"experiment.save_folder={tmp_path}")
     monkeypatch.setattr(HydraConfig.instance(), "cfg", None)  # and back, as it was
     HydraConfig.instance().set_config(cfg)
     del cfg.hydra
@@ -74,7 +74,7 @@ SAME = {
 
 @pytest.mark.parametrize("name", TASKS)
 def test_the_papers_experiments_by_name(name):
-    cfg = composed(name=name)
+    cfg = configuration(name=name)
     paper = preset("paper", name.replace("_", "-"))
     choices = cfg.hydra.runtime.choices
     assert choices["algorithm"] == paper.algorithm
@@ -105,13 +105,13 @@ def test_the_papers_experiments_by_name(name):
 
 
 def test_the_models_scale_mapping_follows_the_algorithms():
-    cfg = composed("algorithm=ippo", "task=dico/tag", "algorithm.scale_mapping=exp")
+    cfg = configuration("algorithm=ippo", "task=dico/tag", "algorithm.scale_mapping=exp")
     assert cfg.model.scale_mapping == "exp"
-    assert composed("algorithm=iddpg", "task=dico/tag").model.scale_mapping == "biased_softplus_1.0"
+    assert configuration("algorithm=iddpg", "task=dico/tag").model.scale_mapping == "biased_softplus_1.0"
 
 
 def test_the_defaults_need_neither_a_display_nor_an_account():
-    cfg = composed("algorithm=ippo", "task=vmas/balance").experiment
+    cfg = configuration("algorithm=ippo", "task=vmas/balance").experiment
     assert not cfg.render
     assert cfg.loggers == ["csv"]
 
@@ -127,7 +127,7 @@ def test_the_guides_commands_compose(line):
             name = next(words)
         elif word != "-m":
             overrides.append(word.split(",")[0])  # the first of a sweep
-    cfg = composed(*overrides, name=name)
+    cfg = configuration(*overrides, name=name)
     task = cfg.hydra.runtime.choices["task"]
     del cfg.hydra
     check_keys(cfg, task)

@@ -58,7 +58,7 @@ def test_separate_takes_a_step_of_its_own(algorithm):
     assert (l_act_squared(ours, ours.policy(obs)) < loss / 2.0).all()
     # and it is no part of the actor's loss
     plain = torch.zeros(2)
-    assert ours.merged(plain, ours.policy(obs)) is plain
+    assert ours.add_action_loss(plain, ours.policy(obs)) is plain
 
 
 @pytest.mark.filterwarnings("ignore:a desired diversity:UserWarning")
@@ -68,7 +68,7 @@ def test_merged_is_part_of_the_actors_loss(algorithm):
     start = parameters(ours)
     params = ours.policy.forward_and_estimate(obs).params
     actor_loss = params.square().flatten(1).mean(1)
-    merged = ours.merged(actor_loss, params)
+    merged = ours.add_action_loss(actor_loss, params)
     torch.testing.assert_close(merged, actor_loss + 2.0 * l_act_squared(ours, params))
     found = torch.autograd.grad((merged - actor_loss).sum(), list(ours.policy.parameters()), retain_graph=True)
     expected = torch.autograd.grad(2.0 * l_act_squared(ours, params).sum(), list(ours.policy.parameters()))
@@ -84,7 +84,7 @@ def test_off_does_neither(algorithm):
     ours, obs = outside(algorithm, action_loss="off", action_loss_weight=2.0)
     start = parameters(ours)
     plain = torch.zeros(2)
-    assert ours.merged(plain, ours.policy(obs)) is plain
+    assert ours.add_action_loss(plain, ours.policy(obs)) is plain
     ours.step_action_loss(obs, Comparison())
     assert same(start, parameters(ours))
 

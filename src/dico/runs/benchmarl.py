@@ -55,7 +55,7 @@ class Experiments:
         files = [file for folder in self.folders if (file := _newest(folder, say))]
         if len(files) < len(self.folders):
             return []
-        return [Checkpoint(files[0].parent, {"frames": min(map(_frames, files))}, partial(_stacked, files))]
+        return [Checkpoint(files[0].parent, {"frames": min(map(_frames, files))}, partial(_stack_policies, files))]
 
     def check_playable(self, run: Run) -> None:
         """Actions must come into their box in the episodes that dico plays as they did in training."""
@@ -170,7 +170,7 @@ def _newest(folder: Path, say: Say) -> Path | None:
     return None
 
 
-def _stacked(files: Sequence[Path], having: str) -> dict[str, Tensor]:
+def _stack_policies(files: Sequence[Path], having: str) -> dict[str, Tensor]:
     """All policies by name, members first."""
     saved = [_policies(file) for file in files]
     return {

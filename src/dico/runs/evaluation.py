@@ -34,7 +34,7 @@ def evaluate(run: Run, *, episodes: int = 200, seed: int = 0, deterministic: boo
         for member in run.members:
             k = member.index
             row = {
-                "member": k, "constraint": member.constraint, "seed": member.seed, **_named(group, task),
+                "member": k, "constraint": member.constraint, "seed": member.seed, **_group_column(group, task),
                 "reward": (earned[k].sum() / length[k].sum()).item(), "return": earned[k].mean().item(),
                 "steps": length[k].float().mean().item(),
                 **{name: value[k].item() for name, value in diversity.items()},
@@ -51,5 +51,5 @@ def _running(running: Bool[Tensor, "members steps episodes"], n_agents: int) -> 
     return order.gather(1, torch.stack([spaced(count, n_agents, at_most=min(counts)) for count in counts]))
 
 
-def _named(group: Group, task: Task) -> dict[str, str]:
+def _group_column(group: Group, task: Task) -> dict[str, str]:
     return {"group": group.name} if len(task.groups) > 1 else {}

@@ -61,7 +61,7 @@ def _old_members(saved: Mapping[str, Any]) -> tuple[Member, ...]:
     """Of a folder of format 1, which has pairs of constraint and seed, and one value for all of every number."""
     common = {name: saved["config"].get(name) for name in NUMBERS}
     records = (Member(k, text, seed) for k, (text, seed) in enumerate(saved["members"]))
-    return tuple(replace(record, **common).named(["constraint"]) for record in records)
+    return tuple(replace(record, **common).with_name(["constraint"]) for record in records)
 
 
 def read_checkpoints(folder: Path, say: Say = warn) -> Iterator[Checkpoint]:

@@ -175,10 +175,10 @@ def of_group(group: Group, values: Shaped[Tensor, "*batch agents"]) -> Shaped[Te
     return torch.stack([values[..., agent] for agent in group.agents], -1)
 
 
-def clamped(actions: Tensor, position: Float[Tensor, "*batch agents 2"]) -> Float[Tensor, "*batch agents 2"]:
+def clamp_actions(actions: Tensor, position: Float[Tensor, "*batch agents 2"]) -> Float[Tensor, "*batch agents 2"]:
     """The actions in the box ``[-1, 1]``, one for each agent at its position.
 
-    >>> clamped(torch.tensor([[2.0, -0.5]]), torch.zeros(1, 2))
+    >>> clamp_actions(torch.tensor([[2.0, -0.5]]), torch.zeros(1, 2))
     tensor([[ 1.0000, -0.5000]])
     """
     check_shape("actions", actions, position.shape)

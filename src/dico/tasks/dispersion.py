@@ -9,7 +9,7 @@ from torch import Tensor
 
 from dico._checks import check_number, check_switch
 from dico.random import Random
-from dico.tasks.base import Group, Task, clamped
+from dico.tasks.base import Group, Task, clamp_actions
 from dico.tasks.physics import move
 from dico.tasks.scene import GREY, Legend, Scene, bounds, discs, square
 
@@ -76,7 +76,7 @@ class Dispersion(Task[DispersionState]):
         self, state: DispersionState, actions: Float[Tensor, "*batch agents 2"]
     ) -> tuple[DispersionState, Float[Tensor, "*batch agents"], Bool[Tensor, "*batch"]]:
         """Forces move the agents, who eat what they touch; the episode ends when all is eaten."""
-        position, velocity = move(state.position, state.velocity, clamped(actions, state.position), bound=BOUND)
+        position, velocity = move(state.position, state.velocity, clamp_actions(actions, state.position), bound=BOUND)
         apart = position[..., :, None, :] - state.food[..., None, :, :]  # (*batch, agents, food, 2)
         touching = torch.linalg.vector_norm(apart, dim=-1) < AGENT_RADIUS + self.food_radius
         bite = touching & ~state.eaten[..., None, :]

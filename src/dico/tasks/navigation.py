@@ -10,7 +10,7 @@ from torch import Tensor
 
 from dico._checks import check_number
 from dico.random import Random
-from dico.tasks.base import Group, MappedTask, clamped
+from dico.tasks.base import Group, MappedTask, clamp_actions
 from dico.tasks.physics import move
 from dico.tasks.scene import GREY, Line, Scene, discs, square
 
@@ -89,7 +89,9 @@ class Navigation(MappedTask[NavigationState]):
         self, state: NavigationState, actions: Float[Tensor, "*batch agents 2"]
     ) -> tuple[NavigationState, Float[Tensor, "*batch agents"], Bool[Tensor, "*batch"]]:
         """Forces move the agents; the episode ends when every agent is near its goal."""
-        position, velocity = move(state.position, state.velocity, clamped(actions, state.position), substeps=SUBSTEPS)
+        position, velocity = move(
+            state.position, state.velocity, clamp_actions(actions, state.position), substeps=SUBSTEPS
+        )
         before = torch.linalg.vector_norm(state.position - state.goal, dim=-1)
         after = torch.linalg.vector_norm(position - state.goal, dim=-1)
         farthest = after.amax(-1)

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from dico._checks import check_number
 from dico.random import Random
-from dico.tasks.base import Group, Task, clamped
+from dico.tasks.base import Group, Task, clamp_actions
 from dico.tasks.physics import (
     WALL,
     move,
@@ -109,7 +109,7 @@ class ReverseTransport(Task[ReverseTransportState]):
         position, velocity = move(
             torch.cat([worlds_last(state.position), before], 1),
             torch.cat([worlds_last(state.velocity), worlds_last(state.package_velocity[..., None, :])], 1),
-            torch.cat([worlds_last(clamped(actions, state.position)) * STRENGTH, torch.zeros_like(before)], 1),
+            torch.cat([worlds_last(clamp_actions(actions, state.position)) * STRENGTH, torch.zeros_like(before)], 1),
             substeps=SUBSTEPS,
             contacts=self._contacts,
             mass=torch.where(body < self.n_agents, 1.0, self.package_mass),

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from dico._checks import check_number
 from dico.random import Random
-from dico.tasks.base import Group, MappedTask, clamped
+from dico.tasks.base import Group, MappedTask, clamp_actions
 from dico.tasks.physics import move
 from dico.tasks.scene import Legend, Scene, bounds, discs, square
 
@@ -87,7 +87,7 @@ class Sampling(MappedTask[SamplingState]):
         self, state: SamplingState, actions: Float[Tensor, "*batch agents 2"]
     ) -> tuple[SamplingState, Float[Tensor, "*batch agents"], Bool[Tensor, "*batch"]]:
         """Forces move the agents, who sample where they end up; it never ends of itself."""
-        position, velocity = move(state.position, state.velocity, clamped(actions, state.position), bound=BOUND)
+        position, velocity = move(state.position, state.velocity, clamp_actions(actions, state.position), bound=BOUND)
         column, row = _cell(position)
         cell = column * CELLS + row
         agent = torch.arange(self.n_agents, device=cell.device)

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from dico._checks import check_number
 from dico.random import Random
-from dico.tasks.base import Group, Task, clamped
+from dico.tasks.base import Group, Task, clamp_actions
 from dico.tasks.physics import length, move, sphere_contacts, worlds_first, worlds_last
 from dico.tasks.scene import BLACK, GREEN, RED, Scene, bounds, discs, square
 
@@ -103,7 +103,7 @@ class Tag(Task[TagState]):
         position, velocity = move(
             worlds_last(state.position),
             worlds_last(state.velocity),
-            worlds_last(clamped(actions, state.position)) * self._per_agent(STRENGTH, actions),
+            worlds_last(clamp_actions(actions, state.position)) * self._per_agent(STRENGTH, actions),
             substeps=SUBSTEPS,
             contacts=contacts,
             max_speed=self._per_agent(MAX_SPEED, actions),

@@ -136,7 +136,7 @@ class VmasTask(Task[VmasState]):
         """One step of VMAS from ``state``."""
         batch = state.noise.shape
         check_shape("actions", actions, (*batch, self.n_agents, self.act_dim))
-        simulator = self._restored(state)
+        simulator = self._restore(state)
         simulator.seed(_seed(state.noise))
         _, rewards, done, _ = simulator.step(list(actions.reshape(-1, *actions.shape[-2:]).unbind(1)))
         tensors = tuple(tensor.reshape(*batch, *tensor.shape[1:]) for tensor in self._read(simulator))
@@ -146,7 +146,7 @@ class VmasTask(Task[VmasState]):
     def observe(self, state: VmasState) -> tuple[Float[Tensor, "*batch group obs"], ...]:
         """What VMAS shows each agent."""
         batch = state.noise.shape
-        simulator = self._restored(state)
+        simulator = self._restore(state)
         simulator.seed(_seed(state.noise + 1))
         (seen,) = simulator.get_from_scenario(
             get_observations=True, get_rewards=False, get_infos=False, get_dones=False
@@ -159,7 +159,7 @@ class VmasTask(Task[VmasState]):
     def scene(self, state: VmasState) -> Scene:
         """Every body that VMAS has, agents on top."""
         batch = state.noise.shape
-        world = self._restored(state).world
+        world = self._restore(state).world
         shapes: dict[str, list[Any]] = {"Sphere": [], "Box": [], "Line": []}
         for entity in (*world.landmarks, *world.agents):
             look = {
@@ -215,7 +215,7 @@ class VmasTask(Task[VmasState]):
                 owner = _items(owner[_key(owner, step)])
             owner[_key(owner, path[-1])] = tensor.clone()
 
-    def _restored(self, state: VmasState) -> Any:
+    def _restore(self, state: VmasState) -> Any:
         """A simulator put into ``state``."""
         worlds, dims = state.noise.numel(), state.noise.ndim
         simulator = self._simulator(worlds, str(state.noise.device))
@@ -227,8 +227,8 @@ class VmasTask(Task[VmasState]):
         starts, ends = [], []
         for seed in TRIED:
             starts.append(self.reset(PROBES[0], Random([seed])))
-            ends.append(self._tried(starts[-1]))
-        again = [self._tried(start) for start in starts]
+            ends.append(self._try_steps(starts[-1]))
+        again = [self._try_steps(start) for start in starts]
         pairs = [*zip(ends, again, strict=True), (starts[0].tensors, starts[-1].tensors)]
         if not all(torch.allclose(a, b, equal_nan=True) for one, two in pairs for a, b in zip(one, two, strict=True)):
             raise ValueError(
@@ -237,7 +237,7 @@ class VmasTask(Task[VmasState]):
                 "there"
             )
 
-    def _tried(self, state: VmasState) -> tuple[Tensor, ...]:
+    def _try_steps(self, state: VmasState) -> tuple[Tensor, ...]:
         """What some actions lead to."""
         low, high = torch.tensor(self.action_low), torch.tensor(self.action_high)
         actions = Random([0]).uniform(PROBES[0], self.n_agents, self.act_dim, low=low, high=high)

@@ -47,7 +47,7 @@ class DDPG(OffPolicyLearner[Sampled]):
         """Of actor and critic."""
         next_params, current = self.act_next(minibatch)
         params, snd_hat = self.act_and_estimate(minibatch.obs, minibatch.how, current)
-        actor_loss = self.merged(self.actor_loss(minibatch.obs, params), params)
+        actor_loss = self.add_action_loss(self.actor_loss(minibatch.obs, params), params)
         return Losses(actor_loss, self.critic_loss(minibatch, next_params), snd_hat)
 
     @torch.no_grad()

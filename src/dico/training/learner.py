@@ -172,10 +172,10 @@ class Learner(ABC, Generic[Experience]):
     def draw_offsets(self, obs: Float[Tensor, "members rows n o"]) -> Int[Tensor, "members frames k"] | None:
         """Which agents are compared at each frame, random ones if not all are."""
         n = self.team.n_agents
-        compared = self.settings.compared(n)
+        compared = self.settings.agents_compared(n)
         if compared == n:
             return None
-        return self.rng.permutation(n, self.settings.estimated(obs.shape[1]))[..., :compared]
+        return self.rng.permutation(n, self.settings.estimate_rows(obs.shape[1]))[..., :compared]
 
     def act_and_estimate(
         self,
@@ -188,7 +188,7 @@ class Learner(ABC, Generic[Experience]):
         The estimate that comes beside them has no gradient: it is only committed, and a compiler would write a backward
         pass for it too. ``current`` is an estimate of just now, in place of the committed one.
         """
-        if how.newest is None and how.offsets is None and self.settings.estimated(obs.shape[1]) == obs.shape[1]:
+        if how.newest is None and how.offsets is None and self.settings.estimate_rows(obs.shape[1]) == obs.shape[1]:
             params, snd_hat = self.policy.forward_and_estimate(obs, weight=_of_rows(how.weight), current=current)
         else:
             snd_hat = self.estimate(obs, how, current)
@@ -197,7 +197,7 @@ class Learner(ABC, Generic[Experience]):
 
     def estimate(self, obs: Tensor, how: Comparison, current: Tensor | None = None) -> Float[Tensor, " members"]:
         """The estimate of a training pass, with its gradient: on the first frames, which are in random order."""
-        frames = self.settings.estimated(obs.shape[1])
+        frames = self.settings.estimate_rows(obs.shape[1])
         if how.newest is not None:
             return self.policy.estimate(how.newest[:, :frames], how.offsets, current=current)
         weight = None if how.weight is None else _of_rows(how.weight[:frames])
@@ -227,7 +227,7 @@ class Learner(ABC, Generic[Experience]):
         squared = action_space_loss(self.mean(params), self.low, self.high).square()
         return self.action_loss_weight * average(squared, weight)
 
-    def merged(
+    def add_action_loss(
         self, actor_loss: Float[Tensor, " members"], params: Tensor, weight: Weight = None
     ) -> Float[Tensor, " members"]:
         """The actor's loss, with the action-space loss where that is merged."""

@@ -31,7 +31,7 @@ class TensorBoard:
     def iteration(self, rows: Sequence[dict[str, Any]], seconds: float) -> None:  # noqa: ARG002
         """Write the metrics."""
         for row in rows:
-            for name in _logged(row):
+            for name in _columns(row):
                 self.writers[row["member"]].add_scalar(_key(row, name), row[name], row["frames"])
 
     def end(self) -> None:
@@ -60,7 +60,7 @@ class WandB:
 
     def iteration(self, rows: Sequence[dict[str, Any]], seconds: float) -> None:
         """Log the metrics."""
-        values = {f"{self.names[row['member']]}/{_key(row, name)}": row[name] for row in rows for name in _logged(row)}
+        values = {f"{self.names[row['member']]}/{_key(row, name)}": row[name] for row in rows for name in _columns(row)}
         self.run.log({**values, "seconds": seconds}, step=rows[0]["frames"])
 
     def end(self) -> None:
@@ -68,7 +68,7 @@ class WandB:
         self.run.finish()
 
 
-def _logged(row: dict[str, Any]) -> list[str]:
+def _columns(row: dict[str, Any]) -> list[str]:
     """With the controlled metric, where that is not SND."""
     return [*LOGGED, *(name for name in METRICS if name in row and name not in LOGGED)]
 

@@ -96,7 +96,7 @@ def _working(learner: Learner) -> int:
     config, n, batch = learner.settings, learner.team.n_agents, learner.settings.frames_per_batch
     frames = min(config.minibatch, batch) if learner.ON_POLICY else config.batch
     apart = (batch + padding(config, batch)) % frames / frames if learner.ON_POLICY else 0.0
-    estimated, compared = config.estimated(frames), config.compared(n)
+    estimated, compared = config.estimate_rows(frames), config.agents_compared(n)
     elsewhere = not learner.ON_POLICY and config.estimate_on == "newest"
     own = n if elsewhere or estimated < frames or compared < n else 0  # otherwise among those of the estimate
     updating = COPIES * frames * n * (1 + learner.CRITIC_PASSES) + COPIES * frames * own

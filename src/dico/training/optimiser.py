@@ -67,17 +67,17 @@ class PopulationAdam:
         size = self.lr / -torch.expm1(self.count * math.log(beta1))
         correction = (-torch.expm1(self.count * math.log(beta2))).sqrt()
         moves = self.first / (self.second.sqrt() / correction + self.eps) * size.reshape(-1, 1)
-        torch._foreach_sub_(self.parameters, self._shaped(moves))
+        torch._foreach_sub_(self.parameters, self._split(moves))
 
     def tensors(self) -> dict[str, Tensor]:
         """Its state by name, for a checkpoint."""
         moments = {"first": self.first, "second": self.second}
         named = {
-            f"{name}.{i}": part for name, numbers in moments.items() for i, part in enumerate(self._shaped(numbers))
+            f"{name}.{i}": part for name, numbers in moments.items() for i, part in enumerate(self._split(numbers))
         }
         return named | {"count": self.count}
 
-    def _shaped(self, numbers: Float[Tensor, "members all"]) -> list[Tensor]:
+    def _split(self, numbers: Float[Tensor, "members all"]) -> list[Tensor]:
         """Each parameter's part, in its shape."""
         parts = numbers.split([p[0].numel() for p in self.parameters], 1)
         return [part.view(p.shape) for part, p in zip(parts, self.parameters, strict=True)]

@@ -111,7 +111,7 @@ class PPO(Learner[PPOBatch]):
         """Of actor and critic, which share no parameter."""
         weight = minibatch.how.weight
         params, snd_hat = self.act_and_estimate(minibatch.obs, minibatch.how)
-        actor_loss = self.merged(self.actor_loss(params, minibatch), params, weight)
+        actor_loss = self.add_action_loss(self.actor_loss(params, minibatch), params, weight)
         return Losses(actor_loss, self.critic_loss(minibatch), snd_hat)
 
     def actor_loss(self, params: Tensor, minibatch: PPOMinibatch) -> Float[Tensor, " members"]:

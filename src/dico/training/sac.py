@@ -81,7 +81,7 @@ class SAC(OffPolicyLearner[SACMinibatch]):
         """Of actor, critics and temperature."""
         params, snd_hat = self.act_and_estimate(minibatch.obs, minibatch.how)
         action, log_prob = self.reparametrise(params, minibatch.noise)
-        actor_loss = self.merged(self.actor_loss(minibatch.obs, action, log_prob), params)
+        actor_loss = self.add_action_loss(self.actor_loss(minibatch.obs, action, log_prob), params)
         temperature_loss = self.temperature_loss(log_prob.detach())
         return SACLosses(actor_loss, self.critic_loss(minibatch), temperature_loss, snd_hat)
 

@@ -133,11 +133,11 @@ class Settings:
                 raise ValueError(f"vary must hold each value once, got {text!r}")
         return varied
 
-    def estimated(self, frames: int) -> int:
+    def estimate_rows(self, frames: int) -> int:
         """How many frames of a minibatch the estimate is made on."""
         return min(frames, self.estimate_frames or frames)
 
-    def compared(self, n_agents: int) -> int:
+    def agents_compared(self, n_agents: int) -> int:
         """How many agents of a team are compared at each of those frames."""
         return min(n_agents, self.estimate_agents or n_agents)
 

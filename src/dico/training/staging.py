@@ -64,14 +64,14 @@ class Stage:
 
     def function(self, function: Function) -> Function:
         """A pure function of tensors, with the precision, and compiled if so wished."""
-        staged = self._rounded(function) if self.precision == "bf16" else function
+        staged = self._round(function) if self.precision == "bf16" else function
         return torch.compile(staged, dynamic=False) if self.compiles else staged  # pyright: ignore
 
     def procedure(self, procedure: Callable[[], Any], changed: Callable[[], Iterable[Tensor]]) -> Callable[[], Any]:
         """Something that works in place on tensors that stay; ``changed`` are those it writes and reads again."""
         return Captured(procedure, changed) if self.name == "graphs" else procedure
 
-    def _rounded(self, function: Function) -> Function:
+    def _round(self, function: Function) -> Function:
         @wraps(function)
         def rounded(*arguments: Any, **options: Any) -> Any:
             with torch.autocast(self.device.type, torch.bfloat16, cache_enabled=False):

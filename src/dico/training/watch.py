@@ -40,7 +40,7 @@ class Watch:
 
     def look(self, rows: Sequence[dict[str, Any]]) -> None:
         """Mark the rows of members that diverged, and say what there is to say."""
-        self._diverged([row for row in rows if has_diverged(row)])
+        self._mark_diverged([row for row in rows if has_diverged(row)])
         stalled = [row for row in rows if self._is_stalled(row)]
         if stalled:
             self.say(
@@ -48,7 +48,7 @@ class Watch:
                 f"{self.patience} batches, and {_their(stalled)} steps are as much larger: {self.advice}"
             )
 
-    def _diverged(self, rows: Sequence[dict[str, Any]]) -> None:
+    def _mark_diverged(self, rows: Sequence[dict[str, Any]]) -> None:
         for row in rows:
             row["diverged"] = True
         new = [row for row in rows if row["member"] not in self.diverged]

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from dico.adapters.benchmarl.action_loss import ActionSpaceStep
 from dico.adapters.benchmarl.checks import check_experiment, check_freeze
-from dico.adapters.benchmarl.measures import diversity, seen, state
+from dico.adapters.benchmarl.measures import diversity, observations_of, state
 from dico.adapters.benchmarl.model import Dico
 from dico.adapters.benchmarl.record import Record
 from dico.adapters.benchmarl.restore import as_tensor, check_saved, put_back, read_checkpoint, take_up_json
@@ -72,7 +72,7 @@ class DicoCallback(Callback):
             if before >= frames:
                 experiment.train_group_map.pop(group, None)
         self.record.begin(batch)
-        self.batch = {group: seen(model, batch) for group, model in self.models.items()}
+        self.batch = {group: observations_of(model, batch) for group, model in self.models.items()}
         if not experiment.train_group_map:
             self._measure()
 
@@ -93,7 +93,9 @@ class DicoCallback(Callback):
         experiment, logger = self.experiment, self.experiment.logger
         to_json: dict[str, Tensor] = {}
         for group, model in self.models.items():
-            episodes = [diversity(model, model.policy.everyone(seen(model, rollout))) for rollout in rollouts]
+            episodes = [
+                diversity(model, model.policy.everyone(observations_of(model, rollout))) for rollout in rollouts
+            ]
             for name in episodes[0]:
                 to_json[f"{group}_{name}"] = torch.tensor([episode[name] for episode in episodes])
                 mean = to_json[f"{group}_{name}"].mean().item()

@@ -17,8 +17,8 @@ from hydra.errors import ConfigCompositionException, MissingConfigException, Ove
 from omegaconf import OmegaConf
 
 from dico._checks import check_choice
-from dico.adapters.benchmarl.configuration import checked
-from dico.adapters.benchmarl.explain import explained
+from dico.adapters.benchmarl.configuration import check_configuration
+from dico.adapters.benchmarl.explain import explain_errors
 from dico.adapters.benchmarl.main import main
 
 CONF = f"{__package__}.conf"
@@ -36,19 +36,19 @@ def command() -> None:
     asks_hydra = arguments.hydra_help or arguments.cfg or arguments.info or arguments.shell_completion
     elsewhere = arguments.config_dir or arguments.config_path
     if not asks_hydra and not elsewhere:
-        with explained():
-            cfg = composed(arguments)
+        with explain_errors():
+            cfg = compose_configuration(arguments)
             task = cfg.hydra.runtime.choices["task"]
             del cfg.hydra
-            checked(cfg, task)
+            check_configuration(cfg, task)
     main()
 
 
-def composed(arguments: Namespace) -> Any:
+def compose_configuration(arguments: Namespace) -> Any:
     """The configuration of a command; of a multirun, that of its first job."""
     name = (arguments.config_name or "config").removesuffix(".yaml")
     check_choice("--config-name", name, ("config", *experiment_names()))
-    overrides = _parsed(arguments.overrides)
+    overrides = _parse(arguments.overrides)
     for override in overrides:
         if override.key_or_group in LISTED and not override.is_delete():
             for value in _values(override):
@@ -73,7 +73,7 @@ def composed(arguments: Namespace) -> Any:
             raise
 
 
-def _parsed(words: Sequence[str]) -> list[Override]:
+def _parse(words: Sequence[str]) -> list[Override]:
     try:
         return OverridesParser.create().parse_overrides(list(words))
     except OverrideParseException as error:
@@ -99,12 +99,12 @@ def help_text() -> str:
   python -m dico.adapters.benchmarl --config-name navigation model.desired_snd=0.3
   python -m dico.adapters.benchmarl -m algorithm=ippo task=dico/navigation model.desired_snd=0,0.3,free seed=0,1,2
 
-{_listed("experiments of the paper (--config-name)", experiment_names())}
+{_list("experiments of the paper (--config-name)", experiment_names())}
 
-{_listed("algorithm", algorithm_config_registry)}
+{_list("algorithm", algorithm_config_registry)}
   (with model=dico: ippo, mappo, iddpg, maddpg, isac, masac)
 
-{_listed("task", tasks[0])}
+{_list("task", tasks[0])}
 {fill(", ".join(tasks[1]), 118, initial_indent="  ", subsequent_indent="  ")}
   and BenchMARL's own of {", ".join(others)}
 
@@ -112,7 +112,7 @@ def help_text() -> str:
 """
 
 
-def _listed(title: str, names: Iterable[str]) -> str:
+def _list(title: str, names: Iterable[str]) -> str:
     return f"{title}:\n" + fill(", ".join(names), 118, initial_indent="  ", subsequent_indent="  ")
 
 

@@ -14,7 +14,7 @@ from dico.losses import action_space_loss
 from dico.metrics import behavioural_distances, snd
 
 
-def seen(model: Dico, batch: TensorDictBase) -> Float[Tensor, "frames n o"]:
+def observations_of(model: Dico, batch: TensorDictBase) -> Float[Tensor, "frames n o"]:
     """What a group saw in some frames of a batch, evenly spaced: as many as the population trainer measures."""
     frames = model.observations(batch).flatten(0, -3)
     return frames[spaced(len(frames), model.n_agents, frames.device)].to(model.policy.snd_hat.device)

@@ -121,13 +121,13 @@ class DicoClass(VmasClass):
     """A task of the paper; a setting that it does not have is an error, as it is not in BenchMARL and VMAS."""
 
     def __init__(self, name: str, config: dict[str, Any] | None):
-        super().__init__(name=name, config=asdict(self._checked(name, config or {})))
+        super().__init__(name=name, config=asdict(self._check(name, config or {})))
 
     def get_env_fun(
         self, num_envs: int, continuous_actions: bool, seed: int | None, device: Any
     ) -> Callable[[], EnvBase]:
         """A function that makes the environments."""
-        config = asdict(self._checked(self.name, self.config))  # which users may have changed since
+        config = asdict(self._check(self.name, self.config))  # which users may have changed since
         scenario, _ = TASKS[self.name.lower()]
         return lambda: VmasEnv(
             scenario=scenario(), num_envs=num_envs, continuous_actions=continuous_actions, seed=seed, device=device,
@@ -144,7 +144,7 @@ class DicoClass(VmasClass):
         return "dico"
 
     @staticmethod
-    def _checked(name: str, config: dict[str, Any]) -> TaskConfig:
+    def _check(name: str, config: dict[str, Any]) -> TaskConfig:
         schema = TASKS[check_choice("task", name.lower(), TASKS)][1]
         for key in config:
             check_choice(f"setting of task dico/{name.lower()}", key, [field.name for field in fields(schema)])
