@@ -78,7 +78,7 @@ def check_space(folder: Path, population: AnyPopulation, replay: ReplayStore | N
     if (KEPT + 1) * state + replayed > room:
         raise RunError(
             f"{folder} has room for {room / 1e6:,.1f} MB, but checkpoints need {(KEPT + 1) * state / 1e6:,.1f} MB and "
-            f"replayed frames {replayed / 1e6:,.1f} MB: free some, choose another folder or --no-replay-checkpoint"
+            f"the replay buffer {replayed / 1e6:,.1f} MB: free some, choose another folder or --no-replay-checkpoint"
         )
     return state, replayed
 

@@ -75,7 +75,7 @@ class ReplayStore:
     def _path(self, learner: OffPolicyLearner, name: str, *, must_exist: bool) -> Path:
         path = self.folder / f"{learner.team.name}.{name}.f32"
         if must_exist and not path.is_file():
-            raise RunError(f"{path} is missing: without the replayed frames the run cannot be resumed exactly")
+            raise RunError(f"{path} is missing: without the replay buffer the run cannot be resumed exactly")
         return path
 
 
