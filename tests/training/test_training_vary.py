@@ -109,4 +109,4 @@ def test_nothing_varies_by_default():
 
 
 def test_a_vector_meets_what_it_multiplies():
-    assert across(learner("ippo").gamma, torch.zeros(2, 5, 3)).shape == (2, 1, 1)
+    assert across(learner("ippo").numbers["gamma"], torch.zeros(2, 5, 3)).shape == (2, 1, 1)

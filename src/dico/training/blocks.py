@@ -9,20 +9,18 @@ import torch
 from torch import Tensor
 
 from dico._checks import check_positive
-from dico.members import Member
 from dico.runs import RunError
 from dico.training.config import Config
-from dico.training.learner import Learner
 from dico.training.memory import Plan, free_bytes
 from dico.training.offpolicy import OffPolicyLearner
-from dico.training.population import Population
+from dico.training.population import Counted, Population
 from dico.training.staging import Stage
 
 COMMON = ("counter", "count", "low", "high")
 """Last words in the names of tensors that all members have in common; all others begin with a dimension of members."""
 
 
-class Blocks:
+class Blocks(Counted):
     """A population that lives in the host's memory; in each iteration one block after another goes to the device.
 
     Blocks are of one size, so that what was compiled and captured for the first serves them all: the last is filled up
@@ -36,48 +34,16 @@ class Blocks:
     def __init__(self, config: Config, stage: Stage, block: int):
         self.config, self.stage = config, stage
         self.host = Population(config, Stage("eager", "cpu", stage.precision))
+        self.members, self.learners, self.tensors = self.host.members, self.host.learners, self.host.tensors
         turns = -(-len(self.members) // block)
         self.at_once = -(-len(self.members) // turns)
         self.resident = Population(config, stage, indices=range(self.at_once))
-
-    @property
-    def members(self) -> list[Member]:
-        """All of them."""
-        return self.host.members
-
-    @property
-    def learners(self) -> list[Learner]:
-        """Of all members."""
-        return self.host.learners
-
-    @property
-    def iteration(self) -> int:
-        """Batches so far."""
-        return self.host.iteration
-
-    @iteration.setter
-    def iteration(self, iteration: int) -> None:
-        self.host.iteration = iteration
-
-    @property
-    def frames(self) -> int:
-        """Environment steps so far, of each member."""
-        return self.host.frames
-
-    @property
-    def finished(self) -> bool:
-        """Whether the frames asked for are reached."""
-        return self.host.finished
-
-    def tensors(self) -> dict[str, Tensor]:
-        """Everything that carries over to the next iteration, but for the replay buffers; by name."""
-        return self.host.tensors()
 
     def iterate(self) -> list[dict[str, Any]]:
         """Collect, learn, measure, block by block: one row for each member and group."""
         start = time.perf_counter()
         rows = []
-        own = self.host.tensors() | self.host.constants()
+        own = self.tensors() | self.host.constants()
         seated = self.resident.tensors() | self.resident.constants()
         # what all members share must not advance before the last block has had its turn
         common = {name: value.clone() for name, value in own.items() if _is_common(name)}
@@ -89,7 +55,7 @@ class Blocks:
         with torch.no_grad():
             for name in common:
                 own[name].copy_(seated[name])
-        self.host.iteration += 1
+        self.iteration += 1
         return self._in_order(rows, time.perf_counter() - start)
 
     @torch.no_grad()

@@ -12,7 +12,7 @@ from torch.func import functional_call
 
 from dico.constraints import Constraint
 from dico.losses import action_space_loss
-from dico.members import Member
+from dico.members import NUMBERS, Member
 from dico.policy import DiCo, Estimated
 from dico.random import Random
 from dico.runs.episodes import into_box
@@ -107,17 +107,17 @@ class Learner(ABC, Generic[Experience]):
         self.rng = Random([member.seed for member in members], stream, stage.device)
         self.policy = DiCo.mlp(
             team.n_agents, team.obs_dim, len(team.low), constraint,
-            kind=self.policy_kind(settings), hidden=settings.hidden, tau=self.numbers("tau"),
+            kind=self.policy_kind(settings), hidden=settings.hidden, tau=self._values("tau"),
             low=team.low, high=team.high, squash_shared=settings.squash_shared, gradient=settings.gradient,
             initial=settings.initial, metric=settings.metric, members=(self.n_members,),
         ).to(stage.device)  # fmt: skip
         initialise_(self.policy, self.rng)
         self.low, self.high = (torch.tensor(corner, device=stage.device) for corner in (team.low, team.high))
-        self.max_grad_norm = self.vector(self.numbers("max_grad_norm"))
-        self.action_loss_weight = self.vector(self.numbers("action_loss_weight"))
-        self.actor_adam = self.adam(self.policy)
-        rates = self.vector(self.numbers("action_loss_lr"))
-        self.action_adam = PopulationAdam(list(self.policy.parameters()), rates, settings.action_loss_eps)
+        self.numbers = {name: self._vector(name) for name in NUMBERS}
+        """Of each member, what may vary between them."""
+        self.actor_adam = self.adam(self.policy.parameters())
+        rates, eps = self.numbers["action_loss_lr"], settings.action_loss_eps
+        self.action_adam = PopulationAdam(list(self.policy.parameters()), rates, eps)
         self._separate_action_loss = stage.function(self.separate_action_loss)
         # two functions: PyTorch's compilers fail on sums beside what the optimiser does (pytorch/pytorch#176591)
         self._clip_factors = stage.function(clip_factors)
@@ -210,7 +210,7 @@ class Learner(ABC, Generic[Experience]):
         for optimiser in optimisers:
             own, gradients = gradients[: len(optimiser.parameters)], gradients[len(optimiser.parameters) :]
             gradient = flat(own)
-            self._step(optimiser, gradient, self._clip_factors(gradient, self.max_grad_norm))
+            self._step(optimiser, gradient, self._clip_factors(gradient, self.numbers["max_grad_norm"]))
 
     # the action-space loss
 
@@ -225,7 +225,7 @@ class Learner(ABC, Generic[Experience]):
     def action_loss(self, params: Tensor, weight: Weight = None) -> Float[Tensor, " members"]:
         """Each member's action-space loss as trained on: squared, averaged, times ``action_loss_weight``."""
         squared = action_space_loss(self.mean(params), self.low, self.high).square()
-        return self.action_loss_weight * average(squared, weight)
+        return self.numbers["action_loss_weight"] * average(squared, weight)
 
     def add_action_loss(
         self, actor_loss: Float[Tensor, " members"], params: Tensor, weight: Weight = None
@@ -273,12 +273,7 @@ class Learner(ABC, Generic[Experience]):
 
     def constants(self) -> dict[str, Tensor]:
         """What sets members apart and never changes, by name."""
-        rates = {f"{name}.lr": optimiser.lr for name, optimiser in self.optimisers().items()}
-        return rates | {
-            "rng.keys": self.rng.keys,
-            "max_grad_norm": self.max_grad_norm,
-            "action_loss_weight": self.action_loss_weight,
-        }
+        return {"rng.keys": self.rng.keys, **self.numbers}
 
     def tensors(self) -> dict[str, Tensor]:
         """Everything that an update writes and the next one reads, by name."""
@@ -289,14 +284,6 @@ class Learner(ABC, Generic[Experience]):
             named |= {f"adam.{kind}.{name}": value for name, value in optimiser.tensors().items()}
         return named
 
-    def numbers(self, name: str) -> list[float]:
-        """A field of each member."""
-        return [getattr(member, name) for member in self.members]
-
-    def vector(self, numbers: Iterable[float]) -> Float[Tensor, " members"]:
-        """A number for each member."""
-        return torch.tensor(list(numbers), dtype=torch.get_default_dtype(), device=self.rng.keys.device)
-
     def critic_network(self, inputs: int, *stacked: int) -> Critic:
         """A critic for each member, or several."""
         sizes = (self.team.n_agents, inputs, self.settings.hidden, (self.n_members, *stacked))
@@ -304,10 +291,15 @@ class Learner(ABC, Generic[Experience]):
         initialise_(critic, self.rng)
         return critic
 
-    def adam(self, module: nn.Module) -> PopulationAdam:
+    def adam(self, parameters: Iterable[nn.Parameter]) -> PopulationAdam:
         """The optimiser of actors and critics."""
-        rates = self.vector(self.numbers("lr"))
-        return PopulationAdam(list(module.parameters()), rates, self.settings.adam_eps)
+        return PopulationAdam(list(parameters), self.numbers["lr"], self.settings.adam_eps)
+
+    def _vector(self, name: str) -> Float[Tensor, " members"]:
+        return torch.tensor(self._values(name), dtype=torch.get_default_dtype(), device=self.stage.device)
+
+    def _values(self, name: str) -> list[float]:
+        return [getattr(member, name) for member in self.members]
 
 
 def _of_rows(weight: Weight) -> Tensor | None:

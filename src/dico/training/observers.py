@@ -26,30 +26,3 @@ class Observer(Protocol):
     def end(self) -> None:
         """After the last, also if interrupted."""
         ...
-
-
-class Observers:
-    """Several as one."""
-
-    def __init__(self, observers: Sequence[Observer]):
-        self.observers = tuple(observers)
-
-    def begin(self, population: AnyPopulation, folder: Path) -> None:
-        """Before the first iteration."""
-        for observer in self.observers:
-            observer.begin(population, folder)
-
-    def say(self, message: str) -> None:
-        """Something the user should know."""
-        for observer in self.observers:
-            observer.say(message)
-
-    def iteration(self, rows: Sequence[dict[str, Any]], seconds: float) -> None:
-        """After each iteration."""
-        for observer in self.observers:
-            observer.iteration(rows, seconds)
-
-    def end(self) -> None:
-        """After the last, also if interrupted."""
-        for observer in self.observers:
-            observer.end()

@@ -54,9 +54,8 @@ class OffPolicyLearner(Learner[ReplayBatch], Generic[Sampled]):
         self.replay_buffer = {name: torch.zeros(*size, *shape, device=device) for name, shape in shapes.items()}
         self.count = torch.zeros((), dtype=torch.int64, device=device)
         self.critic = self.critic_network(o + a, *self.CRITICS)
-        self.critic_adam = self.adam(self.critic)
+        self.critic_adam = self.adam(self.critic.parameters())
         self.target_critic = copy.deepcopy(self.critic).requires_grad_(requires_grad=False)
-        self.gamma = self.vector(self.numbers("gamma"))
         self._sample_and_update = self.stage.procedure(lambda: self.update(self.sample()), self._touched)
 
     def learn(self, batch: ReplayBatch) -> None:
@@ -109,7 +108,7 @@ class OffPolicyLearner(Learner[ReplayBatch], Generic[Sampled]):
         self, reward: Float[Tensor, "members rows n"], done: Float[Tensor, "members rows"], next_value: Tensor
     ) -> Float[Tensor, "members rows n"]:
         r""":math:`r+\gamma(1-d)V(s')`."""
-        return reward + across(self.gamma, reward) * (1 - done[..., None]) * next_value
+        return reward + across(self.numbers["gamma"], reward) * (1 - done[..., None]) * next_value
 
     def _newest(self, index: Int[Tensor, "members rows"]) -> Float[Tensor, "members rows n o"]:
         """Observations of the newest batch, by how many frames they are from its end."""
@@ -129,7 +128,3 @@ class OffPolicyLearner(Learner[ReplayBatch], Generic[Sampled]):
     def buffers(self) -> dict[str, Tensor]:
         """The number of frames ever stored; the frames themselves are saved apart."""
         return super().buffers() | {"count": self.count}
-
-    def constants(self) -> dict[str, Tensor]:
-        """What sets members apart and never changes, by name."""
-        return super().constants() | {"gamma": self.gamma}

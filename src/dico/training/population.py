@@ -18,7 +18,24 @@ from dico.training.rollout import Rollout
 from dico.training.staging import Stage
 
 
-class Population:
+class Counted:
+    """What follows from how many batches there have been."""
+
+    config: Config
+    iteration: int = 0
+
+    @property
+    def frames(self) -> int:
+        """Environment steps so far, of each member."""
+        return self.iteration * self.config.frames_per_batch
+
+    @property
+    def finished(self) -> bool:
+        """Whether the frames asked for are reached."""
+        return self.iteration >= self.config.iterations
+
+
+class Population(Counted):
     """All members of a configuration; :meth:`iterate` collects a batch and learns from it.
 
     >>> config = Config(frames=80, envs=4, frames_per_batch=40, epochs=1, minibatch=40, hidden=(8,), seeds=1)
@@ -38,22 +55,8 @@ class Population:
         self.learners = [self._learner(group, index + 1) for index, group in enumerate(self.task.groups)]
         seeds = [member.seed for member in self.members]
         self.rollout = Rollout(self.task, config.envs, seeds, stream=0, stage=self.stage)
-        self.iteration = 0
-
-    @property
-    def frames(self) -> int:
-        """Environment steps so far, of each member."""
-        return self.iteration * self.config.frames_per_batch
-
-    @property
-    def finished(self) -> bool:
-        """Whether the frames asked for are reached."""
-        return self.iteration >= self.config.iterations
-
-    @property
-    def at_once(self) -> int:
+        self.at_once = len(self.members)
         """Members that are on the device at a time."""
-        return len(self.members)
 
     def iterate(self) -> list[dict[str, Any]]:
         """Collect, learn, measure: one row for each member and group."""

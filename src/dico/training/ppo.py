@@ -1,6 +1,5 @@
 """IPPO and MAPPO: proximal policy optimisation with a critic per agent, or one for the group."""
 
-import math
 from dataclasses import dataclass
 from functools import partial
 from typing import cast
@@ -72,11 +71,7 @@ class PPO(Learner[PPOBatch]):
     def __init__(self, *args, **options):
         super().__init__(*args, **options)
         self.critic = self.critic_network(self.team.obs_dim)
-        self.critic_adam = self.adam(self.critic)
-        self.gamma, self.gae_lambda = self.vector(self.numbers("gamma")), self.vector(self.numbers("gae_lambda"))
-        self.lowest = self.vector(math.log1p(-clip) for clip in self.numbers("clip"))
-        self.highest = self.vector(math.log1p(clip) for clip in self.numbers("clip"))
-        self.entropy = self.vector(self.numbers("entropy"))
+        self.critic_adam = self.adam(self.critic.parameters())
         self.with_entropy = self.settings.entropy > 0 or "entropy" in self.settings.varied
         self._losses = self.stage.function(self.losses)
         self.batch: PPOBatch | None = None
@@ -119,10 +114,11 @@ class PPO(Learner[PPOBatch]):
         mean, std = params.chunk(2, -1)
         log_ratio = gaussian_log_prob(minibatch.sample, mean, std) - minibatch.log_prob
         # clipped before the exponential, which may overflow
-        clipped = log_ratio.clamp(across(self.lowest, log_ratio), across(self.highest, log_ratio))
+        clip = across(self.numbers["clip"], log_ratio)
+        clipped = log_ratio.clamp(torch.log1p(-clip), torch.log1p(clip))
         gain = torch.minimum(log_ratio.exp() * minibatch.advantage, clipped.exp() * minibatch.advantage)
         if self.with_entropy:
-            gain = gain + across(self.entropy, gain) * std.log().sum(-1)
+            gain = gain + across(self.numbers["entropy"], gain) * std.log().sum(-1)
         return -average(gain, minibatch.how.weight)
 
     def critic_loss(self, minibatch: PPOMinibatch) -> Float[Tensor, " members"]:
@@ -151,7 +147,7 @@ class PPO(Learner[PPOBatch]):
     def _advantages(self) -> None:
         batch = cast(PPOBatch, self.batch)
         value, next_value = self._values(batch.obs), self._values(batch.next_obs)
-        gamma, lam = across(self.gamma, value), across(self.gae_lambda, value)
+        gamma, lam = (across(self.numbers[name], value) for name in ("gamma", "gae_lambda"))
         advantage = gae(batch.reward, value, next_value, batch.done[..., None], gamma, lam)
         self.advantage.copy_(advantage)
         self.value_target.copy_(advantage + value)
@@ -183,13 +179,6 @@ class PPO(Learner[PPOBatch]):
     def optimisers(self) -> dict[str, PopulationAdam]:
         """All optimisers by name."""
         return super().optimisers() | {"critic": self.critic_adam}
-
-    def constants(self) -> dict[str, Tensor]:
-        """What sets members apart and never changes, by name."""
-        return super().constants() | {
-            "gamma": self.gamma, "gae_lambda": self.gae_lambda, "lowest": self.lowest, "highest": self.highest,
-            "entropy": self.entropy,
-        }  # fmt: skip
 
 
 def gae(

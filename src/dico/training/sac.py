@@ -44,8 +44,7 @@ class SAC(OffPolicyLearner[SACMinibatch]):
         super().__init__(*args, **options)
         start = torch.full((self.n_members,), math.log(self.settings.alpha), device=self.low.device)
         self.log_alpha = nn.Parameter(start)
-        rates = self.vector(self.numbers("lr"))
-        self.alpha_adam = PopulationAdam([self.log_alpha], rates, self.settings.adam_eps)
+        self.alpha_adam = self.adam([self.log_alpha])
         # of each agent's policy: log-probabilities are each agent's own
         self.target_entropy = -float(len(self.team.low))
         self._losses = self.stage.function(self.losses)

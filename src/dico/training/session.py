@@ -20,7 +20,7 @@ from dico.training.blocks import AnyPopulation, Blocks, enough_memory, make_popu
 from dico.training.checkpoint import KEPT, back_to, check_space, restore, save
 from dico.training.config import Config
 from dico.training.machine import machine
-from dico.training.observers import Observer, Observers
+from dico.training.observers import Observer
 from dico.training.options import SessionOptions
 from dico.training.replay_store import ReplayStore
 from dico.training.staging import working_compiler
@@ -90,8 +90,8 @@ class Session:
 
     def __init__(self, population: AnyPopulation, folder: Path, options: SessionOptions, observers: Sequence[Observer]):
         self.population, self.folder, self.options = population, folder, options
-        self.observers = Observers(observers)
-        self.watch = Watch(population.config.iterations, population.config.gradient, self.observers.say)
+        self.observers = observers
+        self.watch = Watch(population.config.iterations, population.config.gradient, self._say)
         self.replay: ReplayStore | None = None
         if options.replay_checkpoint and not population.config.on_policy:
             frames = options.checkpoint_every * population.config.frames_per_batch
@@ -105,17 +105,19 @@ class Session:
             if again:
                 self._go_back()
             try:
-                self.observers.begin(population, folder)
+                for observer in self.observers:
+                    observer.begin(population, folder)
                 self._announce(*sizes, again=again)
                 enough = enough_memory(population.stage.device, population.at_once, f"dico resume {folder}")
-                with enough, working_compiler(), _stopping(self.observers.say) as stop:
+                with enough, working_compiler(), _stopping(self._say) as stop:
                     self._iterate(stop)
             except KeyboardInterrupt:
                 newest = next(read_checkpoints(folder), None)
                 left = f"the newest checkpoint is at {newest.frames:,} frames" if newest else "no checkpoint yet"
                 raise Interrupted(f"stopped at once; {left}; go on with: dico resume {folder}") from None
             finally:
-                self.observers.end()
+                for observer in self.observers:
+                    observer.end()
         if not population.finished:
             raise Interrupted(f"stopped at {population.frames:,} frames; go on with: dico resume {folder}")
         return load(folder)
@@ -129,7 +131,9 @@ class Session:
                 rows = population.iterate()
                 self.watch.look(rows)
                 _write(metrics, rows)
-                self.observers.iteration(rows, time.perf_counter() - start)
+                seconds = time.perf_counter() - start
+                for observer in self.observers:
+                    observer.iteration(rows, seconds)
                 due = population.iteration % self.options.checkpoint_every == 0
                 if due or population.finished or stop.is_set():
                     os.fsync(metrics.fileno())
@@ -142,9 +146,13 @@ class Session:
             restore(self.population, newest, self.replay)
         back_to(self.folder, newest)
 
+    def _say(self, message: str) -> None:
+        for observer in self.observers:
+            observer.say(message)
+
     def _announce(self, state_bytes: int, replay_bytes: int, *, again: bool) -> None:
         """What the user should know beforehand."""
-        say, population = self.observers.say, self.population
+        say, population = self._say, self.population
         if again:
             finished = ", which is all of them" if population.finished else ""
             say(f"resuming {self.folder} at {population.frames:,} frames{finished}")
