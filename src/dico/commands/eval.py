@@ -7,8 +7,8 @@ from rich.console import Console
 from tyro.conf import Positional
 
 from dico._checks import check_positive
+from dico.commands.progress import level_table
 from dico.runs import evaluate, load
-from dico.training.progress import level_table
 
 
 @dataclass(frozen=True)

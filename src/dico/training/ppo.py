@@ -146,13 +146,13 @@ class PPO(Learner[PPOBatch]):
     @torch.no_grad()
     def _advantages(self) -> None:
         batch = cast(PPOBatch, self.batch)
-        value, next_value = self._values(batch.obs), self._values(batch.next_obs)
+        value, next_value = self._state_values(batch.obs), self._state_values(batch.next_obs)
         gamma, lam = (across(self.numbers[name], value) for name in ("gamma", "gae_lambda"))
         advantage = gae(batch.reward, value, next_value, batch.done[..., None], gamma, lam)
         self.advantage.copy_(advantage)
         self.value_target.copy_(advantage + value)
 
-    def _values(self, obs: Float[Tensor, "members steps envs n o"]) -> Float[Tensor, "members steps envs n"]:
+    def _state_values(self, obs: Float[Tensor, "members steps envs n o"]) -> Float[Tensor, "members steps envs n"]:
         """About a minibatch of frames at a time, so that it takes no more memory than an update."""
         steps = max(1, self.settings.minibatch // obs.shape[2])
         return torch.cat([self.critic(part) for part in obs.split(steps, 1)], 1)
