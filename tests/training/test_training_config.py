@@ -44,6 +44,11 @@ CASES = {
     "noise below 0": ({"noise": (0.1, -0.2)}, "noise must be two numbers, falling and at least 0, got"),
     "one noise": ({"noise": (0.1,)}, "noise must be two numbers"),
     "hidden": ({"hidden": (8, 0)}, "hidden must be a positive integer, got 0"),
+    "share without %": (
+        {"freeze": ("agent=0.25",)},
+        "freeze of 'agent' must be frames, or a share such as 25%, got 0.25",
+    ),
+    "share of more than all": ({"freeze": ("agent=101%",)}, "freeze of 'agent' must be a whole number from 0 up"),
     "freeze": ({"freeze": ("agent=-1",)}, "freeze of 'agent' must be a whole number from 0 up, got -1"),
     "first_seed": ({"first_seed": 0.5}, "first_seed must be a whole number from 0 up, got 0.5"),
 }
@@ -103,7 +108,7 @@ def test_what_follows_from_the_settings():
     assert config(estimate_frames=25).estimated(24) == 24
     assert (config().compared(4), config(estimate_agents=3).compared(4)) == (4, 3)
     assert config(estimate_agents=5).compared(4) == 4
-    frozen = config(frames=120, freeze=("agent=40", "green=0.25"))
+    frozen = config(frames=120, freeze=("agent=40", "green=25%"))
     assert [frozen.frozen_after(group) for group in ("agent", "green", "none")] == [40, 30, math.inf]
 
 
