@@ -41,7 +41,9 @@ CASES = {
     "uneven batch": ({"frames_per_batch": 42}, "frames_per_batch must be a multiple of envs=4, got 42"),
     "replay": ({"algorithm": "isac", "replay": 39}, "replay must hold at least one batch, frames_per_batch=40, got 39"),
     "noise rises": ({"noise": (0.1, 0.2)}, r"noise must be two numbers, falling and at least 0, got \(0.1, 0.2\)"),
-    "noise below 0": ({"noise": (0.1, -0.2)}, "noise must be two numbers, falling and at least 0, got"),
+    "noise below 0": ({"noise": (0.1, -0.2)}, "noise must be a number from 0 up, got -0.2"),
+    "noise of a text": ({"noise": ("0.8", 0.1)}, "noise must be a number from 0 up, got '0.8'"),
+    "rate of a text": ({"lr": "1e-3"}, "lr must be a finite number above 0, got '1e-3'"),
     "one noise": ({"noise": (0.1,)}, "noise must be two numbers"),
     "hidden": ({"hidden": (8, 0)}, "hidden must be a positive integer, got 0"),
     "share without %": (
@@ -102,12 +104,14 @@ def test_what_follows_from_the_settings():
     assert (settings.steps, settings.iterations) == (100, 167)  # 60,000 / 600; 10,000,000 / 60,000, the last one whole
     assert config(frames=120, frames_per_batch=40).iterations == 3
     assert config(frames=121, frames_per_batch=40).iterations == 4
-    assert settings.members[:5] == [("0", 0), ("0", 1), ("0", 2), ("0", 3), ("0.3", 0)]
-    assert config(snd=("0.30", "free"), seeds=1, first_seed=7).members == [("0.3", 7), ("free", 7)]
-    assert (config().estimated(24), config(estimate_frames=7).estimated(24)) == (24, 7)
-    assert config(estimate_frames=25).estimated(24) == 24
-    assert (config().compared(4), config(estimate_agents=3).compared(4)) == (4, 3)
-    assert config(estimate_agents=5).compared(4) == 4
+    named = [(member.constraint, member.seed) for member in settings.members]
+    assert named[:5] == [("0", 0), ("0", 1), ("0", 2), ("0", 3), ("0.3", 0)]
+    later = config(snd=("0.30", "free"), seeds=1, first_seed=7).members
+    assert [(member.constraint, member.seed) for member in later] == [("0.3", 7), ("free", 7)]
+    assert (config().estimate_rows(24), config(estimate_frames=7).estimate_rows(24)) == (24, 7)
+    assert config(estimate_frames=25).estimate_rows(24) == 24
+    assert (config().agents_compared(4), config(estimate_agents=3).agents_compared(4)) == (4, 3)
+    assert config(estimate_agents=5).agents_compared(4) == 4
     frozen = config(frames=120, freeze=("agent=40", "green=25%"))
     assert [frozen.frozen_after(group) for group in ("agent", "green", "none")] == [40, 30, math.inf]
 
@@ -115,6 +119,6 @@ def test_what_follows_from_the_settings():
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_kinds_and_critics_follow_the_algorithm(algorithm):
     settings = config(algorithm=algorithm)
-    assert settings.policy_kind == ("deterministic" if "ddpg" in algorithm else "shared_std")
+    assert settings.policy_kind == ("deterministic" if algorithm.endswith(("ddpg", "td3")) else "shared_std")
     assert settings.spec.central == algorithm.startswith("ma")
     assert settings.on_policy == algorithm.endswith("ppo")

@@ -46,7 +46,7 @@ ABOVE_ZERO = ("lr", "adam_eps", "max_grad_norm", "alpha", "action_loss_lr", "act
 
 @dataclass(frozen=True, kw_only=True)
 class Config(Settings):
-    """The settings of one population; ``dico.experiments`` has the presets.
+    """The settings of one population, by default the paper's for navigation; ``dico.experiments`` has the presets.
 
     >>> [member.name for member in Config(snd=("1",), seeds=1, vary=("tau=0.1,0.01",)).members]
     ['snd=1,tau=0.1,seed=0', 'snd=1,tau=0.01,seed=0']
@@ -69,7 +69,9 @@ class Config(Settings):
         pairs("task_options", self.task_options)
         for group in pairs("freeze", self.freeze):
             self.frozen_after(group)
-        if len(self.noise) != 2 or not 0 <= self.noise[1] <= self.noise[0] < math.inf:
+        for value in self.noise:
+            check_number("noise", value, 0)
+        if len(self.noise) != 2 or self.noise[1] > self.noise[0]:
             raise ValueError(f"noise must be two numbers, falling and at least 0, got {self.noise}")
         if self.action_loss == "merged" and self.action_loss_rows == "all":
             raise ValueError("action_loss_rows must be own for action_loss='merged', got 'all': take 'separate'")
@@ -78,7 +80,7 @@ class Config(Settings):
         self._check_sizes()
         allowed = self.spec.learner.KINDS
         if self.kind not in ("auto", *allowed):
-            raise ValueError(f"kind must be auto, {' or '.join(allowed)} for {self.algorithm}, got {self.kind!r}")
+            raise ValueError(f"kind must be auto, {', '.join(allowed)} for {self.algorithm}, got {self.kind!r}")
 
     def _name_task(self, task: object) -> None:
         """A task that was given as an object, as its name and options."""
@@ -93,10 +95,8 @@ class Config(Settings):
             check_positive("estimate_frames", self.estimate_frames)
         if self.estimate_agents is not None:
             check_number("estimate_agents", self.estimate_agents, 2, whole=True)
-            if self.metric != "snd":
-                raise ValueError(
-                    f"estimate_agents must be unset for metric={self.metric!r}: only snd is a mean over pairs"
-                )
+            if not METRICS[self.metric].of_pairs:
+                raise ValueError(f"estimate_agents must be unset for metric={self.metric!r}: it is no mean over pairs")
 
     def _check_members(self) -> None:
         if not self.snd or isinstance(self.snd, str):
@@ -181,7 +181,7 @@ def _check_range(name: str, value: Any) -> None:
     """A setting's number, or one of the values that it varies over."""
     if name in RANGES:
         check_number(name, value, *RANGES[name])
-    elif isinstance(value, str) or not 0 < value < math.inf:
+    elif isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
         raise ValueError(f"{name} must be a finite number above 0, got {value!r}")
 
 
