@@ -4,12 +4,15 @@ A member is a desired diversity, a seed, and its own value of every number that 
 vectors of these numbers; run folders, analysis and figures see the records, and group them by any field.
 """
 
+import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import product
 from typing import Any
 
 from dico._checks import check_choice
+from dico.constraints import order, parse_constraint
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,10 @@ class Member:
 
 NUMBERS = tuple(field.name for field in fields(Member) if field.name not in ("index", "constraint", "seed", "name"))
 """What may vary between members besides desired diversity and seed."""
+FIELDS = ("constraint", *NUMBERS, "seed")
+"""What members may be grouped by, in the order in which a group's text names them."""
+NAMED = re.compile(r"\s*([a-z_]+)\s*=(.*)")
+"""A field with its value in such a text; a desired diversity stands there by itself."""
 
 
 def expand(
@@ -88,10 +95,63 @@ def varying(members: Sequence[Member]) -> list[str]:
 
 
 def text_of(member: Member, field: str) -> str:
-    """A field's value as it is read on a figure.
+    """A field's value as it is read on a figure; different values have different texts.
 
     >>> text_of(Member(0, ">=0.3", 0, lr=5e-5), "lr"), text_of(Member(0, ">=0.3", 0), "constraint")
     ('5e-05', '>=0.3')
     """
-    value: Any = getattr(member, check_choice("field", field, ("constraint", "seed", *NUMBERS)))
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    value: Any = getattr(member, check_choice("field", field, FIELDS))
+    short = f"{value:g}" if isinstance(value, float) else str(value)
+    return repr(value) if isinstance(value, float) and float(short) != value else short
+
+
+def level_text(member: Member, by: Sequence[str]) -> str:
+    """The text of the group that a member is in: its desired diversity as it is, and numbers by name.
+
+    >>> member = Member(0, ">=0.3", 1, tau=0.01)
+    >>> level_text(member, ["constraint"]), level_text(member, ["tau"]), level_text(member, ["constraint", "tau"])
+    ('>=0.3', 'tau=0.01', '>=0.3, tau=0.01')
+    """
+    return ", ".join(("" if field == "constraint" else f"{field}=") + text_of(member, field) for field in by)
+
+
+def level_order(member: Member, by: Sequence[str]) -> tuple[Any, ...]:
+    """A key that sorts groups by desired diversity, free last, and then by each number; one not told comes last.
+
+    >>> members = [Member(0, "free", 0, tau=0.1), Member(1, "1", 0, tau=0.1), Member(2, "1", 0, tau=0.01)]
+    >>> [member.index for member in sorted(members, key=lambda member: level_order(member, ["constraint", "tau"]))]
+    [2, 1, 0]
+    """
+    values = ((field, getattr(member, field)) for field in by)
+    return tuple(
+        order(value) if field == "constraint" else math.inf if value is None else value for field, value in values
+    )
+
+
+def parse_level(text: str) -> dict[str, str | float]:
+    """The fields that a group's text names.
+
+    >>> parse_level("0.30, tau=0.1"), parse_level("seed=2")
+    ({'constraint': '0.3', 'tau': 0.1}, {'seed': 2.0})
+    """
+    found: dict[str, str | float] = {}
+    for part in text.split(","):
+        named = NAMED.fullmatch(part)
+        if named is None:
+            found["constraint"] = parse_constraint(part).texts()[0]
+            continue
+        field = check_choice("field", named[1], FIELDS)
+        try:
+            found[field] = float(named[2])
+        except ValueError:
+            raise ValueError(f"{field} must be a number, got {named[2]!r}") from None
+    return found
+
+
+def member_of(row: Mapping[str, Any]) -> Member:
+    """The member that a line of metrics is about, as far as the line tells: what varies stands in it.
+
+    >>> member_of({"member": 3, "constraint": "1", "seed": 0, "tau": 0.1, "reward": 0.5}).tau
+    0.1
+    """
+    return Member(row["member"], row["constraint"], row["seed"], **{name: row[name] for name in NUMBERS if name in row})

@@ -12,6 +12,7 @@ import pytest
 
 import dico
 from dico.experiments import preset
+from dico.members import level_text, varying
 from dico.runs import Run, load
 from dico.runs.schema import FORMAT
 
@@ -28,18 +29,24 @@ TRAINED = {
 
 
 def write_run(folder, values, *, snd=("0", "0.5", "free"), seeds=2, task="navigation", **settings) -> Run:
-    """A run whose metrics are ``values(level, seed, iteration) -> dict``, one call per row; None writes no row."""
+    """A run whose metrics are ``values(level, seed, iteration) -> dict``, one call per row; None writes no row.
+
+    A level is the text of all in which members differ besides the seed: mostly of the desired diversity.
+    """
     config = preset("quick", task, snd=snd, seeds=seeds, **settings)
     folder.mkdir(parents=True)
     groups = [{"name": "agents", "n_agents": 2, "obs_dim": 4, "low": [-1, -1], "high": [1, 1], "kind": "shared_std"}]
-    saved = {"format": FORMAT, "config": asdict(config), "members": config.members, "groups": groups, "session": {}}
+    saved = {"format": FORMAT, "config": asdict(config), "groups": groups, "session": {}}
     (folder / "config.json").write_text(json.dumps(saved))
+    members = config.members
+    (folder / "members.json").write_text(json.dumps([asdict(member) for member in members]))
     with (folder / "metrics.jsonl").open("w") as lines:
         for iteration in range(1, config.iterations + 1):
-            for member, (level, seed) in enumerate(config.members):
-                own = values(level, seed, iteration)
-                row = {"member": member, "constraint": level, "seed": seed, "iteration": iteration,
-                       "frames": iteration * config.frames_per_batch}  # fmt: skip
+            for member in members:
+                own = values(level_text(member, varying(members)), member.seed, iteration)
+                row = {"member": member.index, "constraint": member.constraint, "seed": member.seed,
+                       **{name: getattr(member, name) for name in config.varied},
+                       "iteration": iteration, "frames": iteration * config.frames_per_batch}  # fmt: skip
                 if own is not None:
                     lines.write(json.dumps(row | own) + "\n")
     return load(folder)

@@ -39,7 +39,7 @@ def without_checkpoints(run, folder, lines=None):
     """The same run as if it had just begun: its first lines of metrics, and no checkpoint."""
     folder = Path(folder)
     folder.mkdir(parents=True)
-    for name in ("config.json", "machine.json"):
+    for name in ("config.json", "members.json", "machine.json"):
         shutil.copy(run.folder / name, folder)
     rows = (run.folder / "metrics.jsonl").read_text().splitlines(keepends=True)
     (folder / "metrics.jsonl").write_text("".join(rows[:lines]))

@@ -11,6 +11,7 @@ from folders import write_run
 from report_runs import payload_of, report_fixtures, small_run, without_checkpoints
 
 from dico.runs import RunError, load
+from dico.viz.axis import axis_of
 from dico.viz.limits import wall
 from dico.viz.page.numbers import numbers
 from dico.viz.report import payload, write_report
@@ -126,7 +127,7 @@ def test_a_limit_known_only_within_bounds_is_said_so(run):
     limit = wall(many)
     assert limit is not None
     assert not limit.exact
-    shown = numbers(many, "mean")
+    shown = numbers(many, "mean", axis_of([many]))
     assert shown["maximum"] == limit.value
     assert shown["bound"] == limit.upper_bound
 

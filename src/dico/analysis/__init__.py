@@ -6,12 +6,26 @@ diverged is left out of every aggregate, and counted.
 
 from dico.analysis.comparison import LevelSummary, best_level, check_comparable, summary
 from dico.analysis.measured import curves, diverged, final, frames
-from dico.analysis.members import bounds_of, controlled_group, controlled_metric, in_order, levels, of_level
+from dico.analysis.members import (
+    align,
+    bounds_of,
+    controlled_group,
+    controlled_metric,
+    desired_of,
+    grouped_by,
+    in_order,
+    level_of,
+    levels,
+    of_level,
+    sample_name,
+    sample_sizes,
+)
 from dico.analysis.statistics import STATISTICS, Band, aggregate, interquartile_mean
 from dico.analysis.tracking import relative_error, tracking_error
 
 __all__ = [
-    "STATISTICS", "Band", "LevelSummary", "aggregate", "best_level", "bounds_of", "check_comparable",
-    "controlled_group", "controlled_metric", "curves", "diverged", "final", "frames", "in_order",
-    "interquartile_mean", "levels", "of_level", "relative_error", "summary", "tracking_error",
+    "STATISTICS", "Band", "LevelSummary", "aggregate", "align", "best_level", "bounds_of", "check_comparable",
+    "controlled_group", "controlled_metric", "curves", "desired_of", "diverged", "final", "frames", "grouped_by",
+    "in_order", "interquartile_mean", "level_of", "levels", "of_level", "relative_error", "sample_name", "sample_sizes",
+    "summary", "tracking_error",
 ]  # fmt: skip

@@ -1,10 +1,13 @@
 """How the levels of a run ended, which was best, and whether runs can be compared."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from dico.analysis.measured import diverged, final, final_mean
-from dico.analysis.members import controlled_metric, levels, of_level
+from dico.analysis.members import controlled_metric, desired_of, grouped_by, levels, of_level
 from dico.analysis.statistics import Band, aggregate
 from dico.analysis.tracking import tracking_error
 from dico.runs import Run, RunError
@@ -13,9 +16,13 @@ from dico.tasks import Task, from_settings
 
 @dataclass(frozen=True)
 class LevelSummary:
-    """How the seeds of one desired diversity ended, over the last tenth of the iterations."""
+    """How the members of one level ended, over the last tenth of the iterations."""
 
     level: str
+    values: Mapping[str, Any]
+    """Of each field that members are grouped by: the desired diversity as a text, and numbers."""
+    desired: str
+    """The desired diversity of all its members, as a text; free if they differ in it."""
     seeds: int
     """Members that count."""
     diverged: int
@@ -23,11 +30,11 @@ class LevelSummary:
     reward: Band
     snd: Band
     tracking_error: Band
-    """NaN for free, which desires nothing."""
+    """NaN where no member desires anything, as free does not."""
 
 
 def summary(run: Run, stat: str = "mean") -> list[LevelSummary]:
-    """How each level ended, in order of diversity.
+    """How each level ended, in order.
 
     >>> [(level.level, level.seeds, level.reward.has_interval) for level in summary(run)]
     [('0', 2, True), ('0.3', 2, True), ('1', 2, True), ('free', 2, True)]
@@ -36,7 +43,8 @@ def summary(run: Run, stat: str = "mean") -> list[LevelSummary]:
     reward, measured, error = final(run, "reward"), final(run, controlled_metric(run)), final_mean(tracking_error(run))
     return [
         LevelSummary(
-            level, int((chosen & ~gone).sum()), int((chosen & gone).sum()),
+            level, _values(run, chosen), desired_of(level, run),
+            int((chosen & ~gone).sum()), int((chosen & gone).sum()),
             *(aggregate(values[chosen], stat) for values in (reward, measured, error)),
         )
         for level in levels(run)
@@ -62,6 +70,11 @@ def check_comparable(runs: Sequence[Run]) -> None:
         if any(each != first for each in others):
             each = ", ".join(f"{run.folder}: {text(run)}" for run in runs)
             raise RunError(f"runs in one comparison must have the same {name}, got {each}")
+
+
+def _values(run: Run, chosen: np.ndarray) -> dict[str, Any]:
+    """What the members of a level have in common."""
+    return {field: getattr(run.members[int(np.argmax(chosen))], field) for field in grouped_by(run)}
 
 
 def _task(run: Run) -> Task | str:

@@ -1,32 +1,91 @@
-"""Which members belong together: those of a level, of the group and the metric that are controlled."""
+"""Which members belong together: those of a level, of the group and the metric that are controlled.
 
-from collections.abc import Iterable
+A level is a group of members that have the same value of some fields, by default of all those in which the members of
+a run differ besides the seed: mostly the desired diversity. Levels are texts, such as ``0.3``, ``tau=0.1`` or
+``0.3, tau=0.1``.
+"""
+
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from jaxtyping import Bool
 
 from dico._checks import check_choice
 from dico.constraints import order, parse_constraint
+from dico.members import FIELDS, Member, level_order, level_text, varying
 from dico.runs import Run
 
+FREE = "free"
 
-def bounds_of(level: str) -> tuple[float, float]:
+
+def grouped_by(run: Run) -> tuple[str, ...]:
+    """The fields whose values make a level: those that the run was told (``Run.group_by``), or all that vary.
+
+    >>> grouped_by(run), grouped_by(run.group_by("tau", "constraint"))
+    (('constraint',), ('constraint', 'tau'))
+    """
+    return run.by or tuple(varying(run.members))
+
+
+def align(runs: Sequence[Run]) -> list[Run]:
+    """The runs, all grouped by the same fields: by all in which the members of any differ.
+
+    A run that does not tell a field, as BenchMARL's do not tell numbers, is grouped by the others.
+
+    >>> [grouped_by(each) for each in align([run, run.group_by("tau")])]
+    [('constraint', 'tau'), ('constraint', 'tau')]
+    """
+    wanted = {field for run in runs for field in grouped_by(run)}
+    told = [[field for field in FIELDS if field in wanted and _tells(run, field)] for run in runs]
+    constraints = {member.constraint for run in runs for member in run.members}
+    if any(len(fields) < len(wanted) for fields in told) or (len(constraints) > 1 and not all(run.by for run in runs)):
+        told = [["constraint", *fields] for fields in told]  # else a level would desire something else in another run
+    return [run if set(grouped_by(run)) == set(by) else run.group_by(*by) for run, by in zip(runs, told, strict=True)]
+
+
+def levels(*runs: Run) -> list[str]:
+    """The levels of a run, or of several grouped by the same fields: by diversity, free last, then by each number.
+
+    >>> levels(run)
+    ['0', '0.3', '1', 'free']
+    """
+    keys = {level: level_order(member, grouped_by(run)) for run in runs for level, member in _placed(run)}
+    return sorted(keys, key=lambda level: keys[level])
+
+
+def level_of(run: Run, member: Member) -> str:
+    """The level that a member is of.
+
+    >>> level_of(run, run.members[2]), level_of(run.group_by("seed"), run.members[2])
+    ('0.3', 'seed=0')
+    """
+    return level_text(member, grouped_by(run))
+
+
+def of_level(run: Run, level: str) -> Bool[np.ndarray, " members"]:
+    """Which members are of a level."""
+    check_choice("level", level, levels(run))
+    return np.array([own == level for own, _ in _placed(run)])
+
+
+def desired_of(level: str, *runs: Run) -> str:
+    """The constraint that all members of a level have, in all runs that have it; free if they have several.
+
+    >>> desired_of("0.3", run), desired_of("seed=0", run.group_by("seed"))
+    ('0.3', 'free')
+    """
+    found = {member.constraint for run in runs for own, member in _placed(run) if own == level}
+    return found.pop() if len(found) == 1 else FREE
+
+
+def bounds_of(constraint: str) -> tuple[float, float]:
     """Least and greatest diversity that a constraint allows.
 
     >>> bounds_of("0.3"), bounds_of(">=0.3"), bounds_of("free")
     ((0.3, 0.3), (0.3, inf), (0.0, inf))
     """
-    constraint = parse_constraint(level)
-    return constraint.lo.item(), constraint.hi.item()
-
-
-def levels(run: Run) -> list[str]:
-    """The constraints of a run, in order of diversity, free last.
-
-    >>> levels(run)
-    ['0', '0.3', '1', 'free']
-    """
-    return in_order(member.constraint for member in run.members)
+    parsed = parse_constraint(constraint)
+    return parsed.lo.item(), parsed.hi.item()
 
 
 def in_order(constraints: Iterable[str]) -> list[str]:
@@ -38,10 +97,23 @@ def in_order(constraints: Iterable[str]) -> list[str]:
     return sorted(set(constraints), key=order)
 
 
-def of_level(run: Run, level: str) -> Bool[np.ndarray, " members"]:
-    """Which members have a constraint."""
-    check_choice("level", level, levels(run))
-    return np.array([member.constraint == level for member in run.members])
+def sample_name(*runs: Run) -> str:
+    """What the members of a level are: its seeds, or where they differ in more than the seed, members.
+
+    >>> sample_name(run), sample_name(run.group_by("seed"))
+    ('seed', 'member')
+    """
+    seeds = all(len({*found}) == len(found) for run in runs for found in _seeds(run).values())
+    return "seed" if seeds else "member"
+
+
+def sample_sizes(*runs: Run) -> list[int]:
+    """How many members the levels have, those that diverged included.
+
+    >>> sample_sizes(run)
+    [2, 2, 2, 2]
+    """
+    return [len(found) for run in runs for found in _seeds(run).values()]
 
 
 def controlled_metric(run: Run) -> str:
@@ -53,3 +125,21 @@ def controlled_group(run: Run) -> str:
     """The group whose diversity is controlled: the first of several agents unless the run says otherwise."""
     teams = [group["name"] for group in run.groups if group["n_agents"] > 1]
     return next(iter(run.config.get("controlled") or teams), run.groups[0]["name"])
+
+
+def _tells(run: Run, field: str) -> bool:
+    return all(getattr(member, field) is not None for member in run.members)
+
+
+def _placed(run: Run) -> list[tuple[str, Member]]:
+    """Each member with its level."""
+    by = grouped_by(run)
+    return [(level_text(member, by), member) for member in run.members]
+
+
+def _seeds(run: Run) -> dict[str, list[int]]:
+    """The seeds of the members of each level."""
+    found: dict[str, list[int]] = {}
+    for own, member in _placed(run):
+        found.setdefault(own, []).append(member.seed)
+    return found

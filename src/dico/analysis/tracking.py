@@ -4,7 +4,7 @@ import numpy as np
 from jaxtyping import Float
 
 from dico.analysis.measured import curves
-from dico.analysis.members import bounds_of, controlled_metric, levels, of_level
+from dico.analysis.members import FREE, bounds_of, controlled_metric
 from dico.runs import Run
 
 
@@ -12,23 +12,23 @@ def tracking_error(run: Run) -> Float[np.ndarray, "members iterations"]:
     r"""How far the measured diversity is from the desired one, relative to that: :math:`|SND - SND_{des}| / SND_{des}`.
 
     Of a constraint with bounds it is how far the measured value lies outside, relative to the bound it missed. A
-    desired 0 has nothing to be relative to, so there it is the measured value itself. Free desires nothing: NaN.
+    desired 0 has nothing to be relative to, so there it is the measured value itself. Free desires nothing: NaN. It is
+    each member's own desired diversity that counts, whatever level it is of.
     """
     measured = curves(run, controlled_metric(run))
     error = np.full_like(measured, np.nan)
-    for level in levels(run):
-        if level != "free":
-            chosen = of_level(run, level)
-            error[chosen] = relative_error(measured[chosen], level)
+    for member in run.members:
+        if member.constraint != FREE:
+            error[member.index] = relative_error(measured[member.index], member.constraint)
     return error
 
 
-def relative_error(measured: Float[np.ndarray, "*shape"], level: str) -> Float[np.ndarray, "*shape"]:
+def relative_error(measured: Float[np.ndarray, "*shape"], constraint: str) -> Float[np.ndarray, "*shape"]:
     """The error of :func:`tracking_error` for one constraint.
 
     >>> relative_error(np.array([0.2, 0.3, 0.6]), "0.2..0.5").round(4).tolist()
     [0.0, 0.0, 0.2]
     """
-    low, high = bounds_of(level)
+    low, high = bounds_of(constraint)
     desired = np.clip(measured, low, high)
     return np.abs(measured - desired) / np.where(desired > 0, desired, 1.0)

@@ -21,7 +21,9 @@ class Options:
     out: Path | None = None
     """The file: .png, .svg or .pdf; by default RUN/figures/map.png."""
     levels: tuple[str, ...] = ()
-    """Desired diversities to show; by default all."""
+    """Those to show: desired diversities, or what else members differ in, such as tau=0.1; by default all."""
+    by: tuple[str, ...] = ()
+    """What to group members by: constraint (desired diversity), tau, lr, ...; by default all that they differ in."""
     seed: int | None = None
     """Which seed's members to show; by default the first."""
     state_seed: int = 0
@@ -40,7 +42,7 @@ def run(options: Options, console: Console) -> int:
     check_positive("resolution", options.resolution)
     if options.coordinates and options.arrows:
         raise ValueError("arrows show actions at positions: leave out --arrows or --coordinates")
-    cast = viz.choose(load(options.run).read(), options.levels, options.seed)
+    cast = viz.choose(load(options.run).read().group_by(*options.by), options.levels, options.seed)
     if options.coordinates:
         figure = viz.draw_slice(cast, options.coordinates, options.state_seed, resolution=options.resolution)
     else:

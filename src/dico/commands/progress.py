@@ -13,6 +13,7 @@ from rich.live import Live
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from dico.members import level_text, member_of, text_of, varying
 from dico.metrics import METRICS
 from dico.training.blocks import AnyPopulation
 
@@ -20,17 +21,24 @@ SECONDS_BETWEEN_LINES = 5.0
 
 
 def level_table(rows: Sequence[dict[str, Any]], title: str | None = None) -> Table:
-    """Desired and measured diversity and reward of each level, the mean over its seeds."""
+    """Desired and measured diversity and reward of each level, the mean over its seeds.
+
+    A level is all members that differ in nothing but the seed; numbers in which members differ have columns too.
+    """
     groups = list(dict.fromkeys(row.get("group", "") for row in rows))
     metrics = [name for name in METRICS if name in rows[0]]  # SND, and the controlled metric where that is another
     table = Table(title=title, title_justify="left")
     table.add_column(f"desired {_title_of(metrics[-1])}")
-    table.add_column("seeds", justify="right")
+    varied = [name for name in _varying(rows) if name != "constraint"]
+    for name in (*varied, "seeds"):
+        table.add_column(name, justify="right")
     for group in groups:
         for name in (*(f"measured {_title_of(metric)}" for metric in metrics), "reward per step"):
             table.add_column(f"{group} {name}".strip(), justify="right")
-    for level, members in _by_level(rows).items():
-        cells = [level, str(len({row["member"] for row in members}))]
+    for members in _by_level(rows).values():
+        first = member_of(members[0])
+        seeds = str(len({row["member"] for row in members}))
+        cells = [first.constraint, *(text_of(first, name) for name in varied), seeds]
         for group in groups:
             own = [row for row in members if row.get("group", "") == group]
             cells += [_mean(own, name) for name in (*metrics, "reward")]
@@ -107,7 +115,7 @@ class PlainProgress(Display):
         if time.monotonic() - self.last < SECONDS_BETWEEN_LINES and not self.population.finished:
             return
         self.last = time.monotonic()
-        levels = ", ".join(
+        levels = "; ".join(
             f"{level}: reward {_mean(members, 'reward')} snd {_mean(members, 'snd')}"
             for level, members in _by_level(rows).items()
         )
@@ -129,10 +137,20 @@ def _title_of(metric: str) -> str:
     return metric.upper() if len(metric) <= 3 else metric
 
 
+def _varying(rows: Sequence[dict[str, Any]]) -> list[str]:
+    return varying([member_of(row) for row in rows])
+
+
 def _by_level(rows: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
-    levels: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    """The rows of each level, as they come.
+
+    >>> rows = [{"member": k, "constraint": "1", "seed": 0, "tau": tau} for k, tau in enumerate((0.1, 0.01))]
+    >>> list(_by_level(rows))
+    ['tau=0.1', 'tau=0.01']
+    """
+    by, levels = _varying(rows), defaultdict(list)
     for row in rows:
-        levels[row["constraint"]].append(row)
+        levels[level_text(member_of(row), by)].append(row)
     return levels
 
 

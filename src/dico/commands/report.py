@@ -27,6 +27,8 @@ class Options:
     """The page; by default report.html in the run folder, or here if there are several."""
     stat: str = "mean"
     """Over seeds: mean (and standard deviation) or iqm (interquartile mean and 95 % bootstrap interval)."""
+    by: tuple[str, ...] = ()
+    """What to group members by: constraint (desired diversity), tau, lr, ...; by default all that they differ in."""
     figures: bool = True
     """Write the figures too, beside the page: into figures, or PAGE-figures if it is not called report.html."""
     formats: tuple[str, ...] = ("png", "svg")
@@ -41,7 +43,7 @@ def run(options: Options, console: Console) -> int:
     """Write the page, and the figures if they are wanted; say where they are."""
     if not options.runs:
         raise ValueError("runs must be at least one run folder, got none: dico report runs/NAME")
-    runs = [load(folder).read() for folder in options.runs]
+    runs = [load(folder).read().group_by(*options.by) for folder in options.runs]
     check_formats(options.formats)
     page = check_page(default_path(runs) if options.out is None else options.out)
     folder = figures_beside(page)

@@ -29,7 +29,9 @@ class Options:
     of: str = "episodes"
     """episodes, or distances: the behavioural distance of every two agents, from iteration to iteration."""
     levels: tuple[str, ...] = ()
-    """Desired diversities to show; by default all."""
+    """Those to show: desired diversities, or what else members differ in, such as tau=0.1; by default all."""
+    by: tuple[str, ...] = ()
+    """What to group members by: constraint (desired diversity), tau, lr, ...; by default all that they differ in."""
     seed: int | None = None
     """Which seed's members to show; by default the first."""
     episode_seed: int = 0
@@ -47,7 +49,7 @@ def run(options: Options, console: Console) -> int:
     check_positive("fps", options.fps)
     viz.check_fps(options.fps, out)
     dpi = GIF_DPI if out.suffix == ".gif" else DPI
-    opened = load(options.run).read()
+    opened = load(options.run).read().group_by(*options.by)
     if options.of == "distances":
         drawing = viz.film_distances(opened, options.levels, options.seed, fps=options.fps, dpi=dpi)
     else:

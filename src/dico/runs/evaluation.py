@@ -8,6 +8,7 @@ from torch import Tensor
 
 from dico._files import has_diverged
 from dico._measuring import spaced, take
+from dico.members import varying
 from dico.metrics import METRICS
 from dico.runs.episodes import play
 from dico.runs.run import Run
@@ -18,14 +19,14 @@ from dico.tasks import Group, Task, of_group
 def evaluate(run: Run, *, episodes: int = 200, seed: int = 0, deterministic: bool = False) -> list[dict[str, Any]]:
     """Every member on the same fresh episodes, with stochastic actions unless ``deterministic``.
 
-    One row for each member and group: mean reward per step, mean return and length of an episode, and diversity at
-    steps of episodes that were running, at most as many as a training measures it at. A member whose numbers are not
-    finite is marked as diverged.
+    One row for each member and group: what sets the member apart, mean reward per step, mean return and length of an
+    episode, and diversity at steps of episodes that were running, at most as many as a training measures it at. A
+    member whose numbers are not finite is marked as diverged.
     """
     task = run.task()
     policies = [run.policies(group.name) for group in task.groups]
     played = play(task, policies, episodes, seed, deterministic=deterministic)
-    rows = []
+    rows, varied = [], [name for name in varying(run.members) if name != "constraint"]
     for group, policy, obs in zip(task.groups, policies, played.obs, strict=True):
         earned = (of_group(group, played.reward).mean(-1) * played.running).sum(1)
         length = played.running.sum(1)
@@ -34,7 +35,8 @@ def evaluate(run: Run, *, episodes: int = 200, seed: int = 0, deterministic: boo
         for member in run.members:
             k = member.index
             row = {
-                "member": k, "constraint": member.constraint, "seed": member.seed, **_group_column(group, task),
+                "member": k, "constraint": member.constraint, "seed": member.seed,
+                **{name: getattr(member, name) for name in varied}, **_group_column(group, task),
                 "reward": (earned[k].sum() / length[k].sum()).item(), "return": earned[k].mean().item(),
                 "steps": length[k].float().mean().item(),
                 **{name: value[k].item() for name, value in diversity.items()},

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -13,7 +14,7 @@ from torch import Tensor
 
 from dico._checks import check_choice
 from dico.constraints import equal, parse_constraint
-from dico.members import Member
+from dico.members import FIELDS, NUMBERS, Member, text_of, varying
 from dico.policy import DiCo
 from dico.runs.schema import COMMON, Checkpoint, Row, RunError, Say, warn
 from dico.tasks import Task, from_settings
@@ -58,6 +59,8 @@ class Run:
     """How it was trained: stage, precision, checkpoints."""
     source: Source = field(repr=False)
     """Reads its numbers and networks."""
+    by: tuple[str, ...] = ()
+    """What its members are grouped by, if by something else than all that they differ in (:meth:`group_by`)."""
     remarks: list[str] = field(default_factory=list, init=False, repr=False, compare=False)
     """What was amiss in what has been read, such as a torn line; each was a warning too."""
 
@@ -69,6 +72,22 @@ class Run:
         """
         _ = self._rows, self.newest
         return self
+
+    def group_by(self, *fields: str) -> "Run":
+        """The same run, its members grouped by these fields in analysis and figures; without any, as by default.
+
+        By default they are grouped by what they differ in, besides the seed. What has been read is kept.
+
+        >>> run.group_by("seed").by
+        ('seed',)
+        """
+        for name in fields:
+            check_choice("field to group by", name, FIELDS)
+            if any(getattr(member, name) is None for member in self.members):
+                raise RunError(f"{self.folder} does not tell {name} of its members: group by another field")
+        view = copy(self)
+        object.__setattr__(view, "by", tuple(name for name in FIELDS if name in fields))
+        return view
 
     def task(self) -> Task:
         """The task that it was trained on, with its settings, if its episodes can be played as they were."""
@@ -131,13 +150,19 @@ class Run:
                 return replace(checkpoint, read=partial(_having, kept))
         return None
 
-    def policy(self, snd: str | float, seed: int = 0, group: str | None = None) -> DiCo:
+    def policy(self, snd: str | float | None = None, seed: int = 0, group: str | None = None, **numbers: float) -> DiCo:
         """A member's policies from the newest checkpoint: a DiCo module ready to act.
+
+        ``snd`` is needed where members differ in it, and so is any other number: ``run.policy(snd=1, tau=0.01)``.
 
         >>> run.policy(snd=0.3, seed=0)(torch.zeros(10, 2, 4)).shape  # means and standard deviations
         torch.Size([10, 2, 4])
         """
-        stacked = self.policies(group, [self.member(snd, seed).index]).state_dict()
+        return self.policy_of(self.member(snd, seed, **numbers), group)
+
+    def policy_of(self, member: Member, group: str | None = None) -> DiCo:
+        """The same of a member of ``run.members``."""
+        stacked = self.policies(group, [member.index]).state_dict()
         policy = self._build(group, members=())
         policy.load_state_dict({name: v if name in COMMON else v[0] for name, v in stacked.items()})
         return policy.eval()
@@ -159,15 +184,38 @@ class Run:
         policy.load_state_dict({name: v if name in COMMON else v[chosen] for name, v in saved.items()})
         return policy.eval()
 
-    def member(self, snd: str | float, seed: int = 0) -> Member:
-        """The member with a desired diversity and a seed."""
-        text = parse_constraint(str(snd)).texts()[0]
-        for member in self.members:
-            if (member.constraint, member.seed) == (text, seed):
-                return member
-        levels = ", ".join(dict.fromkeys(m.constraint for m in self.members))
-        seeds = ", ".join(map(str, sorted({m.seed for m in self.members})))
-        raise RunError(f"no member has snd={text} and seed={seed}; there are snd {levels} with seeds {seeds}")
+    def member(self, snd: str | float | None = None, seed: int = 0, **numbers: float) -> Member:
+        """The one member with a desired diversity, a seed and numbers; an error if several have them, or none.
+
+        >>> run.member(snd=0.3, seed=1).name
+        'snd=0.3,seed=1'
+        """
+        first, *others = found = self.select(snd, seed, **numbers)
+        if others:
+            differing = ", ".join(f"{_called(name)} {_values(found, name)}" for name in varying(found))
+            raise RunError(f"{len(found)} members have {_wanted(snd, seed, numbers)}: choose one by {differing}")
+        return first
+
+    def select(self, snd: str | float | None = None, seed: int | None = None, **numbers: float) -> list[Member]:
+        """All members with a desired diversity, a seed and numbers, of those that are given; an error if none has them.
+
+        >>> [member.seed for member in run.select(snd=0.3)]
+        [0, 1]
+        """
+        for name in numbers:
+            check_choice("field", name, NUMBERS)
+        wanted = dict(numbers) if seed is None else {"seed": seed, **numbers}
+        text = None if snd is None else parse_constraint(str(snd)).texts()[0]
+        found = [
+            member
+            for member in self.members
+            if text in (None, member.constraint) and all(getattr(member, name) == wanted[name] for name in wanted)
+        ]
+        if not found:
+            fields = "; ".join(f"{_called(name)} {_values(self.members, name)}" for name in varying(self.members))
+            seeds = ", ".join(map(str, sorted({member.seed for member in self.members})))
+            raise RunError(f"no member has {_wanted(text, seed, numbers)}; there are {fields} with seeds {seeds}")
+        return found
 
     @cached_property
     def _rows(self) -> tuple[Row, ...]:
@@ -204,3 +252,22 @@ def _numbers(value: Any) -> Any:
     if isinstance(value, list):
         return [_numbers(number) for number in value]
     return math.nan if value is None else value
+
+
+def _called(field: str) -> str:
+    return "snd" if field == "constraint" else field
+
+
+def _values(members: Sequence[Member], field: str) -> str:
+    """Each value once, as they come."""
+    return ", ".join(dict.fromkeys(text_of(member, field) for member in members))
+
+
+def _wanted(snd: str | float | None, seed: int | None, numbers: Mapping[str, float]) -> str:
+    """What was asked for, in words.
+
+    >>> _wanted("1", 0, {"tau": 0.1}), _wanted(None, None, {"tau": 0.1})
+    ('snd=1, tau=0.1 and seed=0', 'tau=0.1')
+    """
+    fields = ", ".join(f"{name}={value}" for name, value in {"snd": snd, **numbers}.items() if value is not None)
+    return " and ".join(part for part in (fields, "" if seed is None else f"seed={seed}") if part)

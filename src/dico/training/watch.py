@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from dico._files import has_diverged
+from dico.members import NUMBERS, member_of, text_of
 
 LARGE_SCALE = 10.0
 """Deviations scaled up by more than this learn in steps as much larger."""
@@ -70,13 +71,21 @@ class Watch:
 
 
 def _names(rows: Sequence[dict[str, Any]]) -> str:
-    """Who it is about, each once.
+    """Who it is about, each once, by what sets members apart.
 
     >>> _names([{"member": k, "constraint": "1", "seed": k} for k in (0, 1, 1)])
     'members 0 (snd 1, seed 0), 1 (snd 1, seed 1)'
+    >>> _names([{"member": 2, "constraint": "1", "seed": 0, "tau": 0.1}])
+    'member 2 (snd 1, tau 0.1, seed 0)'
     """
-    each = {row["member"]: f"{row['member']} (snd {row['constraint']}, seed {row['seed']})" for row in rows}
+    each = {row["member"]: f"{row['member']} ({_apart(row)})" for row in rows}
     return f"member{'s' if len(each) > 1 else ''} {', '.join(each.values())}"
+
+
+def _apart(row: dict[str, Any]) -> str:
+    """A member's desired diversity, the numbers that vary, which its row has, and its seed."""
+    numbers = "".join(f"{name} {text_of(member_of(row), name)}, " for name in NUMBERS if name in row)
+    return f"snd {row['constraint']}, {numbers}seed {row['seed']}"
 
 
 def _their(rows: Sequence[dict[str, Any]]) -> str:

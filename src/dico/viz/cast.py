@@ -9,8 +9,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from dico.analysis import controlled_group, diverged, levels
-from dico.constraints import parse_constraint
+from dico.analysis import controlled_group, diverged, grouped_by, level_of, levels, sample_name
+from dico.members import parse_level
 from dico.policy import DiCo
 from dico.random import Random
 from dico.runs import Member, Run, RunError
@@ -81,21 +81,43 @@ def choose(run: Run, wanted: Sequence[str | float] = (), seed: int | None = None
 def one_of_each(run: Run, wanted: Sequence[str | float] = (), seed: int | None = None) -> tuple[Member, ...]:
     """A member of each level, or of the levels wanted: of a seed, or else of the first that did not diverge.
 
-    A level that has none but diverged members is left out with a warning.
+    What is wanted names any fields, such as ``0.3``, ``tau=0.1`` or both with a comma, and means all levels that have
+    them. A level that has none but diverged members is left out with a warning.
+
+    >>> [member.name for member in one_of_each(run, ["free", "0.3"], seed=1)]
+    ['snd=free,seed=1', 'snd=0.3,seed=1']
     """
-    chosen = [parse_constraint(str(level)).texts()[0] for level in wanted] or levels(run)
     gone, members = diverged(run), []
-    for level in chosen:
-        own = [member for member in run.members if member.constraint == level and seed in (None, member.seed)]
-        if not own:
-            run.member(level, run.members[0].seed if seed is None else seed)  # raises, and says what there is
+    for level, own in _wanted_levels(run, wanted, seed).items():
         sound = sorted((member for member in own if not gone[member.index]), key=lambda member: member.seed)
         if not sound:
-            warnings.warn(f"snd {level} diverged and is left out", stacklevel=2)
+            called = f"snd {level}" if grouped_by(run)[0] == "constraint" else level
+            warnings.warn(f"{called} diverged and is left out", stacklevel=2)
         members += sound[:1]
     if not members:
         raise RunError(f"all members of {run.folder} that were asked for diverged: choose other levels or another seed")
     return tuple(members)
+
+
+def _wanted_levels(run: Run, wanted: Sequence[str | float], seed: int | None) -> dict[str, list[Member]]:
+    """The members to choose from, by their levels; an error says what there is if there are none."""
+    found: dict[str, list[Member]] = {}
+    for text in wanted or levels(run):
+        fields: dict[str, Any] = {"seed": seed, **parse_level(str(text))}
+        for member in run.select(fields.pop("constraint", None), **fields):
+            found.setdefault(level_of(run, member), []).append(member)
+    return found
+
+
+def shown_of(run: Run, members: Sequence[Member]) -> str:
+    """Which members of their levels are shown, in words: by seed, or where levels have several of a seed, by name.
+
+    >>> shown_of(run, run.members[::2]), shown_of(run.group_by("seed"), run.members[:2])
+    ('seed 0', 'members snd=0,seed=0; snd=0,seed=1')
+    """
+    if sample_name(run) == "seed":
+        return seeds_of(members)
+    return f"member{'s' if len(members) > 1 else ''} {'; '.join(member.name for member in members)}"
 
 
 def seeds_of(members: Sequence[Member]) -> str:

@@ -10,15 +10,17 @@ from dico.analysis import (
     bounds_of,
     controlled_metric,
     curves,
+    desired_of,
     diverged,
     frames,
+    level_of,
     levels,
     of_level,
     tracking_error,
 )
-from dico.runs import Run
+from dico.runs import Member, Run
 from dico.viz.colours import level_colours
-from dico.viz.labels import level_label, metric_name
+from dico.viz.labels import level_label, levels_title, metric_name
 from dico.viz.style import FAINT, in_thousands, lost, plain_numbers
 
 NOTHING = 0.01
@@ -33,15 +35,13 @@ def plot_reward(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = False
 
 
 def plot_diversity(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = False) -> Axes:
-    """Measured diversity, with dashed lines at the desired values."""
+    """Measured diversity, with dashed lines at the desired values; grey where several levels desire the same."""
     axes.set_title("Diversity")
     axes.set_ylabel(f"measured {metric_name(run)}")
     colours = level_colours(levels(run))
-    for level in levels(run):
-        low, high = bounds_of(level)
-        for bound in {low, high}:
-            if bound == high != np.inf or bound == low > 0:
-                axes.axhline(bound, color=colours[level], linestyle=(0, (4, 3)), linewidth=1.1, zorder=1.5)
+    for bound, desiring in _desired_bounds(run).items():
+        colour = colours[desiring[0]] if len(desiring) == 1 else FAINT
+        axes.axhline(bound, color=colour, linestyle=(0, (4, 3)), linewidth=1.1, zorder=1.5)
     return _plot(axes, run, curves(run, controlled_metric(run)), stat, seeds)
 
 
@@ -49,7 +49,7 @@ def plot_tracking(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = Fal
     """How far the measured diversity is from the desired one, in per cent of that; free desires nothing."""
     axes.set_title("Tracking error")
     axes.set_ylabel("|measured - desired| / desired")
-    plotted = _plot(axes, run, tracking_error(run), stat, seeds, shown=lambda level: level != "free")
+    plotted = _plot(axes, run, tracking_error(run), stat, seeds, shown=_desires)
     if not desires(run):
         axes.text(0.5, 0.5, "nothing desired", transform=axes.transAxes, ha="center", va="center", color=FAINT)
     plotted.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.6g} %")
@@ -64,8 +64,8 @@ def plot_overflow(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = Fal
 
 
 def desires(run: Run) -> bool:
-    """Whether any level desires a diversity: free does not."""
-    return any(level != "free" for level in levels(run))
+    """Whether any member desires a diversity: free does not."""
+    return any(map(_desires, run.members))
 
 
 def level_legend(axes: Axes, run: Run) -> None:
@@ -76,18 +76,36 @@ def level_legend(axes: Axes, run: Run) -> None:
         if level is not None:
             own = of_level(run, level)
             line.set_label(level_label(level) + lost(int(gone[own].sum()), int(own.sum())))
-    axes.legend(title=f"desired {metric_name(run)}", loc="upper left", bbox_to_anchor=(1.01, 1.0), alignment="left")
+    axes.legend(title=levels_title(run), loc="upper left", bbox_to_anchor=(1.01, 1.0), alignment="left")
+
+
+def _desires(member: Member) -> bool:
+    return member.constraint != "free"
+
+
+def _desired_bounds(run: Run) -> dict[float, list[str]]:
+    """The values and bounds that levels desire, each with the levels that do."""
+    found: dict[float, list[str]] = {}
+    for level in levels(run):
+        low, high = bounds_of(desired_of(level, run))
+        for bound in {low, high}:
+            if bound == high != np.inf or bound == low > 0:
+                found.setdefault(bound, []).append(level)
+    return found
 
 
 def _plot(
-    axes: Axes, run: Run, values: np.ndarray, stat: str, seeds: bool, shown: Callable[[str], bool] = lambda _: True
+    axes: Axes, run: Run, values: np.ndarray, stat: str, seeds: bool, shown: Callable[[Member], bool] = lambda _: True
 ) -> Axes:
     x, label = in_thousands(frames(run)[: values.shape[1]])  # a run in training may be longer by now
     axes.set_xlabel(label)
     plain_numbers(axes.yaxis)
     colours = level_colours(levels(run))
     mark = {"marker": "o", "markersize": 4} if len(x) == 1 else {}
-    for level in filter(shown, levels(run)):
+    wanted = [member for member in run.members if shown(member)]
+    for level in levels(run):
+        if not any(level_of(run, member) == level for member in wanted):
+            continue
         own = values[of_level(run, level)]
         band, colour = aggregate(own, stat), colours[level]
         axes.plot(x, band.centre, color=colour, gid=level, zorder=3, **mark)
@@ -99,8 +117,7 @@ def _plot(
             for seed in own:
                 axes.plot(x, seed, color=colour, linewidth=0.6, alpha=0.6, zorder=2.5, **mark)
     axes.margins(x=0.01)
-    wanted = [member.index for member in run.members if shown(member.constraint)]
-    if wanted and not np.isfinite(values[wanted]).any():
+    if wanted and not np.isfinite(values[[member.index for member in wanted]]).any():
         axes.text(0.5, 0.5, "all members diverged", transform=axes.transAxes, ha="center", va="center", color=FAINT)
         axes.set_xlim(0, x[-1])
         axes.set_yticks([])

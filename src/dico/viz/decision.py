@@ -1,28 +1,40 @@
-"""Which diversity to choose: final reward against desired diversity, with the action box's limit as a wall."""
+"""Which level to choose: final reward against desired diversity, with the action box's limit as a wall.
+
+Where members differ in another number and not in desired diversity, it is drawn against that number.
+"""
 
 from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.ticker import NullLocator
 
-from dico.analysis import LevelSummary, bounds_of, summary
+from dico.analysis import LevelSummary, align, summary
 from dico.runs import Run
 from dico.tasks.scene import TEAM
+from dico.viz.axis import Axis, axis_of
 from dico.viz.colours import level_colours
-from dico.viz.labels import level_label, metric_name, run_names
+from dico.viz.labels import level_label, run_names
 from dico.viz.limits import wall
 from dico.viz.style import FAINT, INK, lost, plain_numbers
 
 SAME_PLACE = 0.02
 """Points nearer than this share of the whole range hide each other."""
+NAME_ROOM = 9
+"""Height of a line's name, in points."""
+TICKS_APART = 0.08
+"""Share of the axis that the numbers at its ticks are apart, at least."""
 
 
 def plot_decision(axes: Axes, runs: Sequence[Run], stat: str = "mean") -> Axes:
     """Final reward of each level, its interval, the best level, and the wall; several runs have a colour each.
 
     A level with a value stands at that value, one with bounds spans them, and free stands where its diversity landed.
+    Where one number varies and the desired diversity does not, levels stand at that number, and there is no wall.
     """
-    axes.set_xlabel(f"desired {metric_name(runs[0])}")
+    runs = align(runs)
+    along = axis_of(runs)
+    axes.set_xlabel(along.title)
     axes.set_ylabel("final reward per step")
     plain_numbers(axes.yaxis)
     names = run_names(runs)
@@ -30,57 +42,63 @@ def plot_decision(axes: Axes, runs: Sequence[Run], stat: str = "mean") -> Axes:
     ended = [[level for level in own if level.seeds] for own in every]
     for number, (name, own) in enumerate(zip(names, ended, strict=True)):
         if len(runs) == 1:
-            _plot_line(axes, own, FAINT, None)
-            _plot_levels(axes, own, level_colours([level.level for level in every[0]]))
-            _name_diverged(axes, every[0])
+            _plot_lines(axes, along, own, FAINT, None)
+            _plot_levels(axes, along, own, level_colours([level.level for level in every[0]]))
+            _name_diverged(axes, along, every[0])
         else:
             colour = TEAM[number % len(TEAM)]
-            _plot_line(axes, own, colour, f" {name}" if name.startswith("_") else name)  # else no legend has it
-            _plot_levels(axes, own, dict.fromkeys((level.level for level in own), colour), labelled=False)
+            _plot_lines(axes, along, own, colour, f" {name}" if name.startswith("_") else name)  # else no legend has it
+            _plot_levels(axes, along, own, dict.fromkeys((level.level for level in own), colour), labelled=False)
     axes.margins(y=0.18)
-    _plot_wall(axes, runs[0])
+    if along.diversity:
+        _plot_wall(axes, runs[0])
+    else:
+        _spread(axes, along, [along.place(level)[0] for own in every for level in own])
     candidates = [(level, name) for own, name in zip(ended, names, strict=True) for level in own]
     if len(candidates) > 1:  # of one alone it says nothing
         best, name = max(candidates, key=lambda each: float(each[0].reward.centre))
-        _mark_best(axes, best, f" ({name})" if len(runs) > 1 else "")
+        _mark_best(axes, along.place(best)[0], best, f" ({name})" if len(runs) > 1 else "")
     if not candidates:
         axes.text(0.5, 0.5, "all members diverged", transform=axes.transAxes, ha="center", va="center", color=FAINT)
         axes.set_yticks([])
     return axes
 
 
-def place(level: LevelSummary) -> tuple[float, float, float]:
-    """Where a level stands along the axis of diversity, and from where to where it reaches.
+def _plot_lines(axes: Axes, along: Axis, ended: Sequence[LevelSummary], colour: str, label: str | None) -> None:
+    """Through the levels that have a value: one line, or one for each of what differs besides.
 
-    A missing bound is where the measured diversity landed.
+    Where lines have a label, it is that of a run, and what differs besides stands at their ends.
     """
-    landed = float(level.snd.centre)
-    if level.level == "free":
-        low, high = float(level.snd.low), float(level.snd.high)
-        return (landed, low, high) if np.isfinite(low) else (landed, landed, landed)
-    low, high = bounds_of(level.level)
-    high = max(low, landed) if high == np.inf else high
-    return float(np.clip(landed, low, high)), low, high
+    series: dict[str, list[LevelSummary]] = {}
+    for level in ended:
+        if along.exact(level):
+            series.setdefault(along.series(level), []).append(level)
+    ordered = sorted(series, key=lambda name: float(series[name][-1].reward.centre), reverse=True)
+    for k, name in enumerate(ordered):
+        x, y = zip(*((along.place(level)[0], float(level.reward.centre)) for level in series[name]), strict=True)
+        axes.plot(x, y, color=colour, linewidth=1, alpha=0.7, zorder=2)
+        if label and len(series) > 1:
+            above = NAME_ROOM * ((len(series) - 1) / 2 - k)  # lines may end in one place
+            axes.annotate(name, (x[-1], y[-1]), xytext=(7, above), textcoords="offset points", va="center",
+                          fontsize=7.5, color=colour)  # fmt: skip
+    axes.plot([], [], color=colour, linewidth=1, alpha=0.7, label=label)
 
 
-def _plot_line(axes: Axes, ended: Sequence[LevelSummary], colour: str, label: str | None) -> None:
-    """Through the levels that have a value."""
-    exact = [level for level in ended if len(set(bounds_of(level.level))) == 1]
-    x, y = [place(level)[0] for level in exact], [float(level.reward.centre) for level in exact]
-    axes.plot(x, y, color=colour, linewidth=1, alpha=0.7, zorder=2, label=label)
-
-
-def _plot_levels(axes: Axes, ended: Sequence[LevelSummary], colours: dict[str, str], *, labelled: bool = True) -> None:
+def _plot_levels(
+    axes: Axes, along: Axis, ended: Sequence[LevelSummary], colours: dict[str, str], *, labelled: bool = True
+) -> None:
     """A marker for each level; where several stand in one place, the first are larger and surround the last."""
-    hidden = _beneath([(place(level)[0], float(level.reward.centre)) for level in ended])
+    places = [along.place(level)[0] for level in ended]
+    across = np.log10(places) if along.logarithmic else places
+    hidden = _beneath([(float(x), float(level.reward.centre)) for x, level in zip(across, ended, strict=True)])
     for level, deep in zip(ended, hidden, strict=True):
-        x, left, right = place(level)
+        x, left, right = along.place(level)
         y, low, high = (float(part) for part in (level.reward.centre, level.reward.low, level.reward.high))
-        colour, free = colours[level.level], level.level == "free"
+        colour, free = colours[level.level], along.diversity and level.desired == "free"
         axes.hlines(y, left, right, color=colour, linewidth=1.4, alpha=0.7, zorder=2.5)
         if np.isfinite(low):
             axes.errorbar(x, y, [[y - low], [high - y]], color=colour, linewidth=1.4, capsize=2.5, zorder=2.5)
-        label = _label(level) if labelled else None
+        label = _label(level, along) if labelled else None
         axes.plot(x, y, marker="D" if free else "o", markersize=(6 if free else 7) + 5 * deep, color=colour,
                   linestyle="none", markeredgecolor="white", gid=level.level, zorder=3, label=label)  # fmt: skip
 
@@ -99,28 +117,53 @@ def _beneath(points: Sequence[tuple[float, float]]) -> list[int]:
     ]
 
 
-def _name_diverged(axes: Axes, every: Sequence[LevelSummary]) -> None:
+def _name_diverged(axes: Axes, along: Axis, every: Sequence[LevelSummary]) -> None:
     """Levels of which no member is left are in the legend alone."""
     colours = level_colours([level.level for level in every])
     for level in every:
         if not level.seeds:
-            axes.plot([], [], marker="x", color=colours[level.level], linestyle="none", label=_label(level))
+            axes.plot([], [], marker="x", color=colours[level.level], linestyle="none", label=_label(level, along))
 
 
-def _label(level: LevelSummary) -> str:
-    landed = f" (landed at {float(level.snd.centre):.2f})" if level.level == "free" and level.seeds else ""
+def _label(level: LevelSummary, along: Axis) -> str:
+    free = along.diversity and level.desired == "free" and level.seeds
+    landed = f" (landed at {float(level.snd.centre):.2f})" if free else ""
     return f"{level_label(level.level)}{landed}{lost(level.diverged, level.seeds + level.diverged)}"
 
 
-def _mark_best(axes: Axes, best: LevelSummary, of: str) -> None:
+def _mark_best(axes: Axes, x: float, best: LevelSummary, of: str) -> None:
     """A ring, and a text above the axes, where no whisker crosses it."""
-    x, y = place(best)[0], float(best.reward.centre)
+    y = float(best.reward.centre)
     axes.plot(x, y, marker="o", markersize=13, markerfacecolor="none", markeredgecolor=INK, gid="best", zorder=3.5)
-    left, right = axes.get_xlim()
-    side = "left" if x < (left + right) / 2 else "right"
+    side = "left" if _share(axes, x) < 0.5 else "right"
     axes.annotate(f"best: {level_label(best.level)}{of}", (x, 1.0), xycoords=("data", "axes fraction"), xytext=(0, 3),
                   textcoords="offset points", ha=side, va="bottom", color=INK, weight="bold")  # fmt: skip
     axes.axvline(x, color=INK, linewidth=0.7, linestyle=(0, (1, 3)), zorder=1.2)
+
+
+def _share(axes: Axes, x: float) -> float:
+    """Where a value stands along the axis, from 0 to 1."""
+    left, right = axes.get_xlim()
+    scale = axes.xaxis.get_transform().transform
+    return float((scale(x) - scale(left)) / (scale(right) - scale(left)))
+
+
+def _spread(axes: Axes, along: Axis, values: Sequence[float]) -> None:
+    """An axis of numbers with ticks at those that levels have, as far as there is room for them."""
+    low, high = min(values), max(values)
+    if along.logarithmic:
+        axes.set_xscale("log")
+        room = (high / low) ** 0.12
+        axes.set_xlim(low / room, high * room)
+    else:
+        room = 0.12 * (high - low) or 0.5 * abs(high) or 1.0
+        axes.set_xlim(low - room, high + room)
+    ticks: list[float] = []
+    for value in sorted(set(values)):
+        if not ticks or _share(axes, value) - _share(axes, ticks[-1]) >= TICKS_APART:
+            ticks.append(value)
+    axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    axes.xaxis.set_minor_locator(NullLocator())
 
 
 def _plot_wall(axes: Axes, run: Run) -> None:

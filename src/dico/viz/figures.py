@@ -6,15 +6,16 @@ import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from dico.analysis import bounds_of, check_comparable, levels
+from dico.analysis import align, bounds_of, check_comparable, in_order, level_of, summary
 from dico.runs import Run
 from dico.runs.episodes import play
-from dico.viz.cast import Cast, one_of_each, seeds_of
+from dico.viz.axis import axis_of
+from dico.viz.cast import Cast, one_of_each, shown_of
 from dico.viz.curves import desires, level_legend, plot_diversity, plot_overflow, plot_reward, plot_tracking
 from dico.viz.decision import plot_decision
 from dico.viz.distances import DISTANCE, distance_scale, matrices, plot_distances
 from dico.viz.fields import as_mapped, check_coordinates
-from dico.viz.labels import metric_name
+from dico.viz.labels import levels_title
 from dico.viz.maps import colour_bar, extent_of, map_scale, middle_of, plot_map, plot_slice
 from dico.viz.style import (
     ONE,
@@ -58,18 +59,20 @@ def draw_tracking(run: Run, stat: str = "mean", *, seeds: bool = False) -> Figur
             plot(axes, run, stat, seeds=seeds)
         level_legend(figure.axes[-1], run)
         notes = {"free": "free desires nothing", "0": "of 0 the measured value itself"}
-        own = [notes[level] for level in levels(run) if level in notes]
+        constraints = in_order(member.constraint for member in run.members)
+        own = [notes[constraint] for constraint in constraints if constraint in notes]
         caption(figure, _told([what(run), seeds_in_words(run), statistic([run], stat), so_far(run), *own]))
         return figure
 
 
 def draw_decision(runs: Sequence[Run], stat: str = "mean") -> Figure:
-    """Final reward against desired diversity."""
+    """Final reward against desired diversity, or against the number that varies instead."""
     check_comparable(runs)
+    runs = align(runs)
     with styled():
         figure = new_figure(6.4, 3.3)
         axes = plot_decision(figure.subplots(), runs, stat)
-        title = f"desired {metric_name(runs[0])}" if len(runs) == 1 else "run"
+        title = levels_title(runs[0]) if len(runs) == 1 else "run"
         legend = axes.legend(title=title, loc="upper left", bbox_to_anchor=(1.01, 1.0), alignment="left")
         for marker in legend.get_lines() if len(runs) == 1 else []:
             marker.set_markersize(7)  # those that surround others are larger in the plot
@@ -130,7 +133,7 @@ def draw_trajectories(cast: Cast, seed: int = 0, *, frames: int = FRAMES) -> Fig
         figure, axes = panels(len(scenes), frames, label=room, aspect=aspect_of(extent))
         for row, scene, member in zip(axes, scenes, cast.members, strict=True):
             plot_strip(list(row), scene, steps, extent)
-            row[0].set_ylabel(level_title(cast.run, member.constraint, "\n"))
+            row[0].set_ylabel(level_title(cast.run, level_of(cast.run, member), "\n"))
         for each, step in zip(axes[0], steps, strict=True):
             each.set_title(f"step {step}")
         caption(figure, ", ".join([*who(cast), f"start {seed}", "actions by the mean", *legend(cast.task, scenes[0])]))
@@ -140,7 +143,7 @@ def draw_trajectories(cast: Cast, seed: int = 0, *, frames: int = FRAMES) -> Fig
 def draw_distances(run: Run, seed: int | None = None) -> Figure:
     """Who differs from whom at the end, in one seed of each level."""
     members, every = one_of_each(run, (), seed), matrices(run)
-    shown = {member.constraint: every[member.index, -1] for member in members}
+    shown = {level_of(run, member): every[member.index, -1] for member in members}
     scale = distance_scale(list(shown.values()))
     with styled():
         figure, axes = level_panels(len(shown), label=0.5)
@@ -150,22 +153,24 @@ def draw_distances(run: Run, seed: int | None = None) -> Figure:
             each.set_xlabel("agent")
         axes[0].set_ylabel("agent")
         colour_bar(figure, axes, DISTANCE)
-        caption(figure, f"{what(run)}, {seeds_of(members)}, {so_far(run)}")
+        caption(figure, f"{what(run)}, {shown_of(run, members)}, {so_far(run)}")
         return figure
 
 
 def _finish(figure: Figure, axes: Sequence[Axes], cast: Cast, where: str) -> None:
     """Titles and the colours' meaning."""
     for each, member in zip(axes, cast.members, strict=True):
-        each.set_title(level_title(cast.run, member.constraint))
+        each.set_title(level_title(cast.run, level_of(cast.run, member)))
     colour_bar(figure, axes, f"SND {where}")
 
 
 def _key(runs: Sequence[Run]) -> list[str]:
     """What the marks of a decision plot mean, of those that are there."""
-    every = {level for run in runs for level in levels(run)}
+    if not axis_of(runs).diversity:
+        return []
+    every = {level.desired for run in runs for level in summary(run)}
     spread = " (with its interval)" if any(seeds_in_words(run) != ONE for run in runs) else ""
-    bounds = any(len(set(bounds_of(level))) > 1 for level in every - {"free"})
+    bounds = any(len(set(bounds_of(desired))) > 1 for desired in every - {"free"})
     return [
         *([f"diamonds: free where its diversity landed{spread}"] if "free" in every else []),
         *(["horizontal lines: from bound to bound or the measured value"] if bounds else []),

@@ -13,11 +13,11 @@ from matplotlib.image import AxesImage
 from torch import Tensor
 
 from dico._checks import check_positive
-from dico.analysis import frames
+from dico.analysis import frames, level_of
 from dico.runs import Run
 from dico.runs.episodes import Recording
 from dico.tasks import MappedTask, map_state, of_group
-from dico.viz.cast import Cast, one_of_each, seeds_of
+from dico.viz.cast import Cast, one_of_each, shown_of
 from dico.viz.distances import DISTANCE, distance_scale, matrices, plot_distances, renew_distances
 from dico.viz.fields import Extent, Field, field_of, grid, seen_on_grid
 from dico.viz.maps import colour_bar, map_scale, plot_field
@@ -47,7 +47,7 @@ def film_episode(cast: Cast, seed: int = 0, *, with_map: bool, fps: int = 20, dp
             Picture(each, scene, over_map=with_map, extent=extent) for each, scene in zip(axes, scenes, strict=True)
         ]
         for each, member in zip(axes, cast.members, strict=True):
-            each.set_title(level_title(cast.run, member.constraint))
+            each.set_title(level_title(cast.run, level_of(cast.run, member)))
         if beneath is not None:
             colour_bar(figure, axes, "SND at each position")
         key = legend(cast.task, pictures[0].scene, over_map=with_map)
@@ -71,7 +71,7 @@ def film_distances(
     """The behavioural distances in one member of each level, or of the levels wanted, from iteration to iteration."""
     check_positive("fps", fps)
     members, every = one_of_each(run, wanted, seed), matrices(run)
-    shown = {member.constraint: every[member.index] for member in members}
+    shown = {level_of(run, member): every[member.index] for member in members}
     scale, trained = distance_scale(list(shown.values())), frames(run)
     with styled():
         figure, axes = level_panels(len(shown), label=0.55)
@@ -85,7 +85,7 @@ def film_distances(
         below = caption(figure, "")
 
     def show(step: int) -> None:
-        below.set_text(f"{what(run)}, {seeds_of(members)}, after {int(trained[step]):,} frames")
+        below.set_text(f"{what(run)}, {shown_of(run, members)}, after {int(trained[step]):,} frames")
         for each, matrix in zip(axes, shown.values(), strict=True):
             renew_distances(each, matrix[step])
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from dico.analysis import check_comparable, diverged
+from dico.analysis import align, check_comparable, diverged
 from dico.runs import Run, RunError
 from dico.tasks import MappedTask
 from dico.viz.cast import Cast, choose
@@ -52,7 +52,7 @@ def draw_figures(runs: Sequence[Run], *, stat: str = "mean", seeds: bool = False
     """
     check_comparable(runs)
     with saying_once():
-        runs = [run.read() for run in runs]
+        runs = [run.read() for run in align(runs)]
         if len(runs) == 1:
             return _of_one(runs[0], stat, seeds)
         drawn = {"decision": draw_decision(runs, stat)}

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dico.analysis import bounds_of, controlled_metric
+from dico.analysis import bounds_of, controlled_metric, grouped_by
+from dico.members import NAMED
 from dico.runs import Run, RunError
 from dico.tasks import from_settings, is_wrapped
 
@@ -25,20 +26,45 @@ def changed_options(run: Run) -> list[str]:
         return list(options)
 
 
+def field_title(run: Run, field: str) -> str:
+    """A field of members as an axis or a legend names it.
+
+    >>> field_title(run, "constraint"), field_title(run, "action_loss_lr")
+    ('desired SND', 'action_loss_lr')
+    """
+    return f"desired {metric_name(run)}" if field == "constraint" else field
+
+
+def levels_title(run: Run) -> str:
+    """What tells the levels of a run apart, as the title of a legend.
+
+    >>> levels_title(run), levels_title(run.group_by("constraint", "tau"))
+    ('desired SND', 'desired SND, tau')
+    """
+    return ", ".join(field_title(run, field) for field in grouped_by(run))
+
+
+def common_desire(runs: Sequence[Run]) -> list[str]:
+    """The desired diversity that all members have, where levels do not name it.
+
+    >>> from dataclasses import replace
+    >>> common_desire([run]), common_desire([replace(run, members=run.members[2:4], by=("tau",))])
+    ([], ['desired SND 0.3'])
+    """
+    found = {member.constraint for run in runs for member in run.members}
+    named = any("constraint" in grouped_by(run) for run in runs)
+    return [] if named or len(found) > 1 else [f"{field_title(runs[0], 'constraint')} {level_label(found.pop())}"]
+
+
 def level_label(level: str) -> str:
-    """A constraint as a legend writes it.
+    """A level as a legend writes it.
 
     >>> [level_label(level) for level in ("0.3", ">=0.3", "<=0.5", "0.2..0.5", "free")]
     ['0.3', '≥ 0.3', '≤ 0.5', '0.2 to 0.5', 'free']
+    >>> level_label(">=0.3, tau=0.1")
+    '≥ 0.3, tau=0.1'
     """
-    if level == "free":
-        return level
-    low, high = bounds_of(level)
-    if low == high:
-        return f"{low:g}"
-    if high == np.inf:
-        return f"≥ {low:g}"
-    return f"≤ {high:g}" if low == 0 else f"{low:g} to {high:g}"
+    return ", ".join(part if NAMED.fullmatch(part) else _constraint_label(part) for part in level.split(", "))
 
 
 def run_names(runs: Sequence[Run]) -> list[str]:
@@ -53,3 +79,14 @@ def run_names(runs: Sequence[Run]) -> list[str]:
         if len(set(names)) == len(names):
             return names
     raise RunError("runs must be given once each, got " + ", ".join(str(run.folder) for run in runs))
+
+
+def _constraint_label(constraint: str) -> str:
+    if constraint == "free":
+        return constraint
+    low, high = bounds_of(constraint)
+    if low == high:
+        return f"{low:g}"
+    if high == np.inf:
+        return f"≥ {low:g}"
+    return f"≤ {high:g}" if low == 0 else f"{low:g} to {high:g}"

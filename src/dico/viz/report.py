@@ -9,6 +9,7 @@ from dico import analysis
 from dico._checks import check_choice
 from dico._files import plain
 from dico.runs import Member, Run, load
+from dico.viz.axis import axis_of
 from dico.viz.colours import level_colours
 from dico.viz.files import output_file
 from dico.viz.labels import metric_name, run_names
@@ -50,20 +51,26 @@ def default_path(runs: Sequence[Run]) -> Path:
 
 
 def payload(runs: Sequence[Run], stat: str = "mean") -> dict[str, Any]:
-    """All that the page shows, as JSON; runs of different tasks are refused."""
+    """All that the page shows, as JSON; runs of different tasks are refused.
+
+    The levels are those that the runs are grouped by (``Run.group_by``), or all in which members differ.
+    """
     check_choice("stat", stat, analysis.STATISTICS)
     analysis.check_comparable(runs)
+    runs = analysis.align(runs)
     metric = metric_name(runs[0])
     names = run_names(runs)
     for run in runs:
         run.read()
-    parts = [numbers(run, stat) for run in runs]
+    along = axis_of(runs)
+    parts = [numbers(run, stat, along) for run in runs]
     shown = [pictures(run, part["best"]) for run, part in zip(runs, parts, strict=True)]
     found = {
         "metric": metric,
         "facts": words.facts(runs),
-        "statistic": words.statistic(runs, stat, metric),
+        "statistic": words.statistic(runs, stat, metric, along),
         "metrics": words.metrics(metric),
+        "grouping": words.grouping(runs, along),
         "levels": _levels(runs),
         "scale": MAP_COLOURS,
         "notes": words.notes(dict(zip(names, runs, strict=True))),
@@ -87,7 +94,7 @@ def _fill_with_networks(found: dict[str, Any], runs: Sequence[Run], shown: Seque
             live["networks"].append(encoded)
             room -= size
         else:
-            live["absent"].append(member.constraint)
+            live["absent"].append(analysis.level_of(runs[k], member))
     for run, part in zip(runs, found["runs"], strict=True):
         if live := part.get("live"):
             order = analysis.levels(run)
@@ -104,15 +111,15 @@ def _in_turns(shown: Sequence[Pictures]) -> Iterator[tuple[int, Member]]:
 
 
 def _levels(runs: Sequence[Run]) -> list[dict[str, Any]]:
-    """The levels of all runs, each once, in order of diversity."""
-    every = analysis.in_order({level for run in runs for level in analysis.levels(run)})
-    colours = level_colours(every)
-    bounds = {level: analysis.bounds_of(level) for level in every}
+    """The levels of all runs, each once, in order, with what they desire."""
+    every = analysis.levels(*runs)
+    colours, desired = level_colours(every), {level: analysis.desired_of(level, *runs) for level in every}
+    bounds = {level: analysis.bounds_of(desired[level]) for level in every}
     return [
         {
             "text": level,
             "colour": colours[level],
-            "least": None if level == "free" else bounds[level][0],
+            "least": None if desired[level] == "free" else bounds[level][0],
             "most": plain(bounds[level][1]),
         }
         for level in every

@@ -14,11 +14,11 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from dico._checks import check_choice
-from dico.analysis import STATISTICS, controlled_group, frames, levels
+from dico.analysis import STATISTICS, controlled_group, frames, grouped_by, sample_name, sample_sizes
 from dico.runs import Run
-from dico.viz.cast import Cast, seeds_of
+from dico.viz.cast import Cast, shown_of
 from dico.viz.files import FORMATS, output_file
-from dico.viz.labels import changed_options, level_label, metric_name
+from dico.viz.labels import changed_options, common_desire, field_title, level_label
 
 INK, FAINT = "#262626", "#6b6b6b"
 """Of what is to be read, and of what stands back."""
@@ -130,8 +130,9 @@ def save_figure(figure: Figure, path: Path) -> Path:
 
 
 def level_title(run: Run, level: str, between: str = " ") -> str:
-    """A constraint as the title of a panel, with what stands between its name and its value."""
-    return level if level == "free" else f"desired {metric_name(run)}{between}{level_label(level)}"
+    """A level as the title of a panel, with what stands between the name of the desired diversity and its value."""
+    desires = grouped_by(run)[0] == "constraint" and level.split(", ")[0] != "free"
+    return f"{field_title(run, 'constraint')}{between}{level_label(level)}" if desires else level_label(level)
 
 
 def lost(diverged: int, members: int) -> str:
@@ -144,19 +145,19 @@ def lost(diverged: int, members: int) -> str:
 
 
 def what(run: Run) -> str:
-    """Task, with the options that are not its defaults, group and algorithm."""
+    """Task, with the options that are not its defaults, group, algorithm, and what all members desire."""
     task = ", ".join([run.config["task"], *changed_options(run)])
     group = f", group {controlled_group(run)}" if len(run.groups) > 1 else ""
-    return f"{task}{group}, {run.config['algorithm'].upper()}"
+    return ", ".join([f"{task}{group}", run.config["algorithm"].upper(), *common_desire([run])])
 
 
 def seeds_in_words(run: Run) -> str:
-    """How many seeds each level has."""
-    counts = {sum(member.constraint == level for member in run.members) for level in levels(run)}
+    """How many seeds each level has; members, where it has several of a seed."""
+    counts = sample_sizes(run)
     least, most = min(counts), max(counts)
     if most == 1:
         return ONE
-    return f"{most if least == most else f'{least} to {most}'} seeds"
+    return f"{most if least == most else f'{least} to {most}'} {sample_name(run)}s"
 
 
 def statistic(runs: Sequence[Run], stat: str) -> str:
@@ -183,7 +184,7 @@ def after(run: Run, done: int) -> str:
 
 def who(cast: Cast) -> list[str]:
     """Whose policies are shown, and of when."""
-    return [what(cast.run), seeds_of(cast.members), f"checkpoint {after(cast.run, cast.frames)}"]
+    return [what(cast.run), shown_of(cast.run, cast.members), f"checkpoint {after(cast.run, cast.frames)}"]
 
 
 def plain_numbers(axis: Axis) -> None:

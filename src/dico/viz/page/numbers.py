@@ -10,6 +10,7 @@ from dico import analysis
 from dico._files import plain
 from dico.analysis import Band, LevelSummary
 from dico.runs import Run
+from dico.viz.axis import Axis
 from dico.viz.limits import wall
 from dico.viz.page.encode import floats, quantised
 from dico.viz.reproduce import about, command
@@ -22,9 +23,12 @@ MATRIX_FROM = 3
 """From so many agents on, who differs from whom is worth a matrix."""
 
 
-def numbers(run: Run, stat: str) -> dict[str, Any]:
-    """Everything about a run that needs no network: summary, curves, configuration, machine."""
-    levels, limit = analysis.summary(run, stat), wall(run)
+def numbers(run: Run, stat: str, along: Axis) -> dict[str, Any]:
+    """Everything about a run that needs no network: summary, curves, configuration, machine.
+
+    ``along`` is what its levels are compared over.
+    """
+    levels, limit = analysis.summary(run, stat), wall(run) if along.diversity else None
     frames = analysis.frames(run)
     finals = analysis.final(run, "reward")
     kept = _kept(frames)
@@ -37,7 +41,7 @@ def numbers(run: Run, stat: str) -> dict[str, Any]:
         "best": analysis.best_level(run, stat) if len(levels) > 1 else None,
         "maximum": limit.value if limit else None,
         "bound": limit.upper_bound if limit else None,
-        "summary": [_summary(level, finals[analysis.of_level(run, level.level)]) for level in levels],
+        "summary": [_summary(level, finals[analysis.of_level(run, level.level)], along) for level in levels],
         "frames": floats(frames[kept]),
         "curves": _curves(run, stat, kept),
         "distances": _distances(run),
@@ -114,9 +118,11 @@ def _distances(run: Run) -> dict[str, Any] | None:
     }
 
 
-def _summary(level: LevelSummary, finals: Float[np.ndarray, " seeds"]) -> dict[str, Any]:
+def _summary(level: LevelSummary, finals: Float[np.ndarray, " seeds"], along: Axis) -> dict[str, Any]:
     return {
         "level": level.level,
+        "place": along.place(level)[0] if along.exact(level) else None,
+        "series": along.series(level),
         "seeds": level.seeds,
         "diverged": level.diverged,
         "reward": _interval(level.reward),

@@ -1,6 +1,5 @@
 """A run in pictures, as JSON for the page: an episode and a map of each level, and what surrounds the live networks."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -8,11 +7,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from dico.analysis import level_of
 from dico.runs import Member, Run
 from dico.tasks import MappedTask, map_state, of_group
 from dico.tasks.navigation import SPAWN, Navigation
 from dico.tasks.scene import TEAM
-from dico.viz.cast import Cast, choose, seeds_of
+from dico.viz.cast import Cast, choose, shown_of
 from dico.viz.fields import Extent
 from dico.viz.limits import room
 from dico.viz.page.encode import floats, quantised
@@ -48,7 +48,7 @@ def pictures(run: Run, best: str | None) -> Pictures:
         values = _episodes(cast)
     except (ValueError, ImportError) as error:
         return Pictures(missing=dict.fromkeys(("episodes", "maps", "live"), f"Nothing to show: {error}."))
-    values["taken"] = {"seeds": seeds_of(cast.members), "frames": cast.frames}
+    values["taken"] = {"members": shown_of(run, cast.members), "frames": cast.frames}
     missing: dict[str, str] = {}
     task = cast.task
     if isinstance(task, MappedTask):
@@ -61,7 +61,7 @@ def pictures(run: Run, best: str | None) -> Pictures:
     known = isinstance(task, Navigation)  # the page's script has the physics of this one
     if known and parts_of(cast.policy):
         values["live"] = _surroundings(cast, task)
-        return Pictures(values, missing, _most_wanted(cast.members, best))
+        return Pictures(values, missing, _most_wanted(cast, best))
     missing["live"] = (
         "The networks of this run are of a kind that the page cannot evaluate."
         if known
@@ -72,19 +72,20 @@ def pictures(run: Run, best: str | None) -> Pictures:
 
 def network(run: Run, member: Member) -> dict[str, Any]:
     """A member's policy as the page evaluates it."""
-    policy = run.policy(member.constraint, member.seed)
+    policy = run.policy_of(member)
     width = policy.deviations.inputs  # pyright: ignore[reportAttributeAccessIssue]
     reach = 4 * SPAWN  # goals and agents can be dragged no farther apart
     obs = reach * (2 * torch.rand(CHECKED, width, generator=torch.Generator().manual_seed(0)) - 1)
     limit, trained = room(run), policy.constraint(policy.snd_hat).item()
     most = max(limit.value if limit else 1.0, BEYOND * trained)
-    return {"level": member.constraint, "seed": member.seed, "reach": most, **encode_policy(policy, obs, most)}
+    return {"level": level_of(run, member), "seed": member.seed, "reach": most, **encode_policy(policy, obs, most)}
 
 
-def _most_wanted(members: Sequence[Member], best: str | None) -> tuple[Member, ...]:
+def _most_wanted(cast: Cast, best: str | None) -> tuple[Member, ...]:
     """The extremes, with and without free, and the best; then the others."""
+    members = cast.members
     controlled = [member for member in members if member.constraint != "free"]
-    favourite = [member for member in members if member.constraint == best]
+    favourite = [member for member in members if level_of(cast.run, member) == best]
     return tuple(dict.fromkeys([members[0], members[-1], *controlled[-1:], *favourite, *members]))
 
 
@@ -96,7 +97,7 @@ def _episodes(cast: Cast) -> dict[str, Any]:
     group = cast.task.groups[cast.controlled]
     episodes = [
         {
-            "level": member.constraint,
+            "level": level_of(cast.run, member),
             "seed": member.seed,
             "rewards": floats(of_group(group, recording.reward[k, : recording.length(k), 0]).mean(-1).numpy()),
             "ended": recording.length(k) < cast.task.horizon,
@@ -118,7 +119,11 @@ def _fields(cast: Cast, extent: Extent) -> dict[str, Any]:
     """Each level's diversity over what is shown, at the start."""
     fields = cast.fields(cast.start(START), extent, resolution=RESOLUTION)
     panels = [
-        {"level": member.constraint, "mean": each.snd.mean().item(), "values": quantised(each.snd.double().numpy())}
+        {
+            "level": level_of(cast.run, member),
+            "mean": each.snd.mean().item(),
+            "values": quantised(each.snd.double().numpy()),
+        }
         for member, each in zip(cast.members, fields, strict=True)
     ]
     most = max(each.snd.max().item() for each in fields)

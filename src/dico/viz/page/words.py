@@ -7,7 +7,8 @@ from typing import Any
 from dico import analysis
 from dico.analysis import STATISTICS
 from dico.runs import Run
-from dico.viz.labels import level_label
+from dico.viz.axis import Axis
+from dico.viz.labels import common_desire, level_label, levels_title
 from dico.viz.page.pictures import Pictures
 
 BANDS = {
@@ -33,25 +34,40 @@ def facts(runs: Sequence[Run]) -> list[str]:
         " and ".join(algorithms),
         team,
         *([controlled] if len(agents) > 1 else []),
+        *common_desire(runs),
         _plural(_count(len(analysis.levels(each)) for each in runs), "level"),
         seeds(runs),
     ]
 
 
 def seeds(runs: Sequence[Run]) -> str:
-    """How many seeds a level has.
+    """How many seeds a level has; members, where it has several of a seed.
 
     >>> seeds([])
     'no seeds'
     """
-    per_level = [sum(m.constraint == level for m in run.members) for run in runs for level in analysis.levels(run)]
-    return _plural(_count(per_level), "seed")
+    return _plural(_count(analysis.sample_sizes(*runs)), analysis.sample_name(*runs))
 
 
-def statistic(runs: Sequence[Run], stat: str, metric: str) -> dict[str, str]:
+def grouping(runs: Sequence[Run], along: Axis) -> dict[str, Any]:
+    """What tells levels apart, what they are compared over, and what the decision plot asks."""
+    fields = analysis.grouped_by(runs[0])
+    asked = {"constraint": "diversity"}.get(fields[0], fields[0]) if len(fields) == 1 else "combination"
+    return {
+        "title": levels_title(runs[0]),
+        "desired": fields[0] == "constraint",
+        "sample": analysis.sample_name(*runs),
+        "question": f"Which {asked} is best?",
+        "axis": {"title": along.title, "logarithmic": along.logarithmic, "diversity": along.diversity},
+    }
+
+
+def statistic(runs: Sequence[Run], stat: str, metric: str, along: Axis) -> dict[str, str]:
     """What the curves, the table and the decision plot show."""
     centre, around, both = BANDS[stat]
     many = seeds(runs)
+    over = f"the {along.title}" if along.diversity else along.title
+    single = analysis.sample_name(*runs)
     alone = "One seed for each level: there is no interval." if many == "1 seed" else ""
     tracking = (
         f"Tracking error: how far the measured {metric} is from the desired one, relative to it; for a desired 0, the "
@@ -60,16 +76,16 @@ def statistic(runs: Sequence[Run], stat: str, metric: str) -> dict[str, str]:
     return {
         "curves": f"{alone or f'{centre} over {many} (line) and {around} (band).'} {_lines(runs)}",
         "table": f"Over the last tenth of the iterations{'' if alone else f', {both} over {many}'}. {alone} {tracking}",
-        "final": f"Reward over the last tenth of the iterations, against the desired {metric}. "
-        + (alone or f"Marks and whiskers: {both} over {many}; dots: single seeds."),
+        "final": f"Reward over the last tenth of the iterations, against {over}. "
+        + (alone or f"Marks and whiskers: {both} over {many}; dots: single {single}s."),
     }
 
 
 def _lines(runs: Sequence[Run]) -> str:
     """Which line is which: where several runs have lines of their own, desired values are marked in another way."""
     several = len(runs) > 1
-    apart = "Colours tell the desired values apart, line patterns the runs (see the legend)." if several else ""
-    if all(level == "free" for run in runs for level in analysis.levels(run)):
+    apart = "Colours tell the levels apart, line patterns the runs (see the legend)." if several else ""
+    if all(analysis.desired_of(level, *runs) == "free" for level in analysis.levels(*runs)):
         return apart
     desired = "Thin lines that end in a triangle: the desired values." if several else "Dashed: the desired values."
     return f"{apart} {desired}".strip()
@@ -78,7 +94,7 @@ def _lines(runs: Sequence[Run]) -> str:
 def taken(shown: Mapping[str, Pictures]) -> str:
     """Whose networks the maps, the episodes and the live part show, of runs given by name."""
     parts = [
-        f"{f'{name}: ' if len(shown) > 1 else ''}{found['seeds']}, after {found['frames']:,} frames"
+        f"{f'{name}: ' if len(shown) > 1 else ''}{found['members']}, after {found['frames']:,} frames"
         for name, each in shown.items()
         if (found := each.values.get("taken"))
     ]
@@ -102,7 +118,8 @@ def notes(runs: Mapping[str, Run]) -> list[str]:
         whose = f"{name}: " if len(runs) > 1 else ""
         gone = analysis.diverged(run)
         if gone.any():
-            who = ", ".join(f"{level_label(m.constraint)} (seed {m.seed})" for m in run.members if gone[m.index])
+            lost = ((level_label(analysis.level_of(run, m)), m.seed) for m in run.members if gone[m.index])
+            who = ", ".join(f"{level} (seed {seed})" for level, seed in lost)
             found.append(f"{whose}diverged and left out of all numbers: {who}.")
         found += [f"{text}." for text in run.remarks]
     return found
@@ -111,7 +128,7 @@ def notes(runs: Mapping[str, Run]) -> list[str]:
 def footer(runs: Sequence[Run], stat: str) -> str:
     """What the page is, in one line."""
     when = datetime.now().strftime("%Y-%m-%d %H:%M")
-    over = "" if seeds(runs) == "1 seed" else f"; {STATISTICS[stat]} over seeds"
+    over = "" if seeds(runs) == "1 seed" else f"; {STATISTICS[stat]} over {analysis.sample_name(*runs)}s"
     return f"Written by dico on {when}: {', '.join(facts(runs))}{over}."
 
 

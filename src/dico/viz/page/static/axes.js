@@ -1,15 +1,18 @@
 /** The frame of a chart: grid, ticks, labels, and the scales to draw with. */
 
 import { svg } from "./dom.js";
-import { linear, number, ticks } from "./format.js";
+import { linear, logarithmic, number, ticks } from "./format.js";
 
 const LEFT = 54, NAMED = 22, RIGHT = 24, TOP = 12, BOTTOM = 42;
+const TICK_ROOM = 44; // pixels from one number below the axis to the next, at least
 let clips = 0;
 
-export function axes({ width, height, x, y, xLabel, yLabel, xFormat = number, yFormat = number }) {
+/** `x` and `y` are from where to where; `xTicks` are values to name instead of round ones, on an axis that may be
+ * logarithmic. */
+export function axes({ width, height, x, y, xLabel, yLabel, xFormat = number, yFormat = number, xTicks, xLog }) {
   const left = yLabel ? LEFT + NAMED : LEFT;
   const [right, bottom] = [width - RIGHT, height - BOTTOM];
-  const toX = linear(x, [left, right]);
+  const toX = (xLog ? logarithmic : linear)(x, [left, right]);
   const toY = linear(y, [bottom, TOP]);
   const clip = `clip-${clips++}`;
   const inside = svg("rect", { x: left, y: TOP - 4, width: right - left + 4, height: bottom - TOP + 8 });
@@ -22,7 +25,7 @@ export function axes({ width, height, x, y, xLabel, yLabel, xFormat = number, yF
     const beside = { "text-anchor": "end", "dominant-baseline": "middle" };
     label(yFormat(value), { x: left - 8, y: at, class: "tick-label", ...beside });
   }
-  for (const value of ticks(...x, Math.max(2, Math.round(width / 110)))) {
+  for (const value of xTicks ? apart(xTicks, toX) : ticks(...x, Math.max(2, Math.round(width / 110)))) {
     const at = toX(value);
     picture.append(svg("line", { x1: at, x2: at, y1: bottom, y2: bottom + 4, class: "axis" }));
     label(xFormat(value), { x: at, y: bottom + 17, class: "tick-label" });
@@ -34,6 +37,15 @@ export function axes({ width, height, x, y, xLabel, yLabel, xFormat = number, yF
   const plot = svg("g", { "clip-path": `url(#${clip})` });
   picture.append(plot);
   return { picture, plot, toX, toY, left, right, top: TOP, bottom };
+}
+
+/** Values, in order and without those that would stand too near the one before. */
+function apart(values, toX) {
+  const kept = [];
+  for (const value of [...values].sort((a, b) => a - b)) {
+    if (!kept.length || toX(value) - toX(kept.at(-1)) >= TICK_ROOM) kept.push(value);
+  }
+  return kept;
 }
 
 /** A line through the points, broken where a value is missing. */

@@ -19,7 +19,7 @@ export function curves(report, selection) {
     .filter(({ series }) => series.length)
     .map(({ metric, series }) => new Curves(report, metric, series, selection).node);
   if (!panels.length) return section("curves", TITLE, report.missing.curves);
-  const single = tickBox("single seeds", selection.seeds, (shown) => selection.showSeeds(shown));
+  const single = tickBox(`single ${report.grouping.sample}s`, selection.seeds, (shown) => selection.showSeeds(shown));
   const several = report.runs.some((run) => run.seeds > 1);
   return section("curves", TITLE, `${report.statistic.curves} ${HOW}`,
     several ? element("div", { class: "row" }, single) : null, element("div", { class: "pair" }, panels));
@@ -68,7 +68,7 @@ class Curves {
       width: this.box.clientWidth, height: HEIGHT, y: this.range(desired), yFormat: this.show,
       x: first < last ? [first, last] : [0.9 * first, 1.1 * first + 1], xLabel: "frames per member", xFormat: frames,
     });
-    desired.forEach((level) => drawDesired(this.frame, level, this.report.runs.length > 1));
+    drawDesired(this.frame, desired, this.report.runs.length > 1);
     this.shown.forEach((each) => drawSeries(this.frame, each, this.selection.seeds));
     this.marks = svg("g", { class: "cursor" });
     this.frame.picture.append(this.marks);
@@ -143,12 +143,19 @@ function drawSeries({ plot, toX, toY }, { run, colour, xs, centre, low, high, se
   plot.append(group);
 }
 
-/** Lines at what a level asks for, its value or its bounds: dashed, or with a triangle where dashes tell runs apart. */
-function drawDesired({ plot, picture, toY, left, right }, { least, most, colour, text }, several) {
-  const bounds = [...new Set([least, most])].filter((value) => value !== null && (value > 0 || least === most));
-  for (const value of bounds) {
-    const y = toY(value);
-    const look = { stroke: colour, class: several ? "desired thin" : "desired", "data-desired": text };
+/** Lines at what levels ask for, values or bounds: dashed, or with a triangle where dashes tell runs apart; grey where
+ * several levels ask for the same. */
+function drawDesired({ plot, picture, toY, left, right }, levels, several) {
+  const asking = new Map();
+  for (const level of levels) {
+    const { least, most } = level;
+    const bounds = [...new Set([least, most])].filter((value) => value !== null && (value > 0 || least === most));
+    for (const value of bounds) asking.set(value, [...(asking.get(value) ?? []), level]);
+  }
+  for (const [value, by] of asking) {
+    const [y, colour] = [toY(value), by.length > 1 ? "var(--muted)" : by[0].colour];
+    const texts = by.map(({ text }) => text).join(" | ");
+    const look = { stroke: colour, class: several ? "desired thin" : "desired", "data-desired": texts };
     plot.append(svg("line", { x1: left, x2: right, y1: y, y2: y, ...look }));
     if (several) picture.append(svg("path", { d: `M${right + 2} ${y}l9-5v10z`, fill: colour, class: "desired-mark" }));
   }

@@ -1,15 +1,14 @@
-/** The decision plot: final reward against desired diversity. Which level to choose. */
+/** The decision plot: final reward against desired diversity, or the number that varies. Which level to choose. */
 
 import { axes } from "./axes.js";
 import { element, redraw, section, svg } from "./dom.js";
-import { extremes, interval, known, levelLabel, number, widened } from "./format.js";
+import { extremes, interval, known, levelLabel, levelName, number, widened } from "./format.js";
 import { DASHES } from "./selection.js";
 import { Tip } from "./tip.js";
 
 const HEIGHT = 340;
 const MARK = 9; // half the size of a mark, with a little room
 const NEAR = 2.5; // the wall is drawn if it is at most so many times as far as the farthest level
-const TITLE = "Which diversity is best?";
 const ALONE = "Final reward"; // of one level there is nothing to choose
 const OPEN = "Levels without one desired value (free, bounds) stand where they landed, as open marks.";
 /** The mark of each run, around its centre; the first run has circles. */
@@ -21,7 +20,7 @@ const OUTLINES = [
 export function decision(report, selection) {
   const points = report.runs.flatMap((run, index) => run.summary.map((row) => pointOf(report, run, index, row)));
   const drawable = points.filter(({ x, reward }) => known([x, reward[0]]).length === 2);
-  if (!drawable.length) return section("decision", TITLE, report.missing.decision);
+  if (!drawable.length) return section("decision", report.grouping.question, report.missing.decision);
   const { maximum: wall, bound } = report.runs[0];
   const box = element("div", { class: "plot", role: "img", "aria-label": describe(report, drawable) });
   const tip = new Tip(box);
@@ -32,7 +31,7 @@ export function decision(report, selection) {
   selection.addEventListener("change", draw);
   redraw(box, draw);
   const best = report.runs.filter((run) => run.best).map((run) => named(report, run.name, run.best));
-  const title = report.levels.length > 1 ? TITLE : ALONE;
+  const title = report.levels.length > 1 ? report.grouping.question : ALONE;
   const lead = [
     report.statistic.final, drawable.every(({ exact }) => exact) ? "" : OPEN,
     wall ? `More than ${number(bound)} does not fit the action box.` : "",
@@ -45,27 +44,51 @@ function named(report, run, level) {
   return report.runs.length > 1 ? `${levelLabel(level)} of ${run}` : levelLabel(level);
 }
 
-function pointOf(report, { name, best }, run, { level, reward, diversity, finals }) {
-  const { colour, least, most } = report.levels.find(({ text }) => text === level);
-  const exact = least !== null && least === most;
-  const x = exact ? least : diversity[0];
-  return { run, name, level, colour, exact, x, reward, diversity, finals, best: best === level };
+function pointOf(report, { name, best }, run, { level, place, series, reward, diversity, finals }) {
+  const { colour } = report.levels.find(({ text }) => text === level);
+  const [exact, x] = [place !== null, place ?? diversity[0]];
+  return { run, name, level, colour, exact, x, series, reward, diversity, finals, best: best === level };
 }
 
 function chart(report, points, all, wall, width, tip) {
+  const { title, diversity } = report.grouping.axis;
   const [, farthest] = extremes(all.map(({ x }) => x));
   const walled = wall && (wall <= NEAR * farthest || farthest === 0);
-  const end = walled ? Math.max(wall, farthest) * 1.06 : farthest * 1.12 || 1;
   const rewards = extremes(all.flatMap(({ reward, finals }) => [...reward, ...finals]));
   const frame = axes({
-    width, height: HEIGHT, x: [-0.04 * end, end], y: widened(...rewards, 0.14),
-    xLabel: `desired ${report.metric}`, yLabel: "final reward per step",
+    width, height: HEIGHT, y: widened(...rewards, 0.14), xLabel: title, yLabel: "final reward per step",
+    ...(diversity ? fromZero(farthest, walled ? wall : null) : amongValues(report.grouping.axis, all)),
   });
   if (walled) drawWall(frame, wall, report.runs[0].bound);
-  report.runs.forEach((_, run) => drawThread(frame, points.filter((point) => point.run === run && point.exact), run));
+  for (const thread of threadsOf(points.filter(({ exact }) => exact))) drawThread(frame, thread);
   points.forEach((point) => drawPoint(frame, point, report, tip));
   drawNames(frame, topmost(points), points, report.runs.length === 1);
   return frame.picture;
+}
+
+/** An axis of diversity: from none, to the wall if there is one. */
+function fromZero(farthest, wall) {
+  const end = wall === null ? farthest * 1.12 || 1 : Math.max(wall, farthest) * 1.06;
+  return { x: [-0.04 * end, end] };
+}
+
+/** An axis of a number that varies, with the values that levels have. */
+function amongValues({ logarithmic: xLog }, points) {
+  const xTicks = [...new Set(points.map(({ x }) => x))];
+  const [least, greatest] = extremes(xTicks);
+  if (!xLog) return { x: widened(least, greatest, 0.12), xTicks };
+  const room = (greatest / least) ** 0.12;
+  return { x: [least / room, greatest * room], xTicks, xLog };
+}
+
+/** Points that a line joins: of one run, and alike in all but what the axis shows. */
+function threadsOf(points) {
+  const threads = new Map();
+  for (const point of points) {
+    const key = JSON.stringify([point.run, point.series]);
+    threads.set(key, [...(threads.get(key) ?? []), point]);
+  }
+  return [...threads.values()];
 }
 
 /** The largest diversity that fits the action box, and what lies beyond. */
@@ -80,9 +103,9 @@ function drawWall({ plot, picture, toX, top, bottom, right }, wall, bound) {
 }
 
 /** What joins the levels of a run that ask for one value. */
-function drawThread({ plot, toX, toY }, points, run) {
+function drawThread({ plot, toX, toY }, points) {
   const corners = points.sort((a, b) => a.x - b.x).map(({ x, reward }) => `${toX(x)},${toY(reward[0])}`);
-  const dashes = DASHES[run % DASHES.length];
+  const dashes = DASHES[points[0].run % DASHES.length];
   plot.append(svg("polyline", { points: corners.join(" "), class: "thread", "stroke-dasharray": dashes }));
 }
 
@@ -99,7 +122,8 @@ function drawPoint({ plot, picture, toX, toY }, point, report, tip) {
   }
   group.append(markOf(point, x, y));
   const target = svg("circle", { cx: x, cy: y, r: 16, class: "target" });
-  const show = () => tip.show(x, `desired ${report.metric}: ${named(report, point.name, point.level)}`,
+  const whose = report.runs.length > 1 ? ` of ${point.name}` : "";
+  const show = () => tip.show(x, `${levelName(report, point.level, ": ")}${whose}`,
     [["reward per step", interval(reward)], [`measured ${report.metric}`, interval(point.diversity)]]);
   target.addEventListener("pointerenter", show);
   target.addEventListener("pointerleave", () => tip.hide());
@@ -162,5 +186,5 @@ function markOf({ run, colour, exact }, x, y) {
 
 function describe(report, points) {
   const parts = points.map(({ level, reward, name }) => `${named(report, name, level)}: ${interval(reward)}`);
-  return `Final reward per step against desired ${report.metric}. ${parts.join("; ")}.`;
+  return `Final reward per step against ${report.grouping.axis.title}. ${parts.join("; ")}.`;
 }

@@ -106,8 +106,18 @@ export function linear([a, b], [from, to]) {
   return (value) => from + ((value - a) / (b - a)) * (to - from);
 }
 
-/** What a level asks for, in words short enough for a legend. */
+/** The same of their logarithms. */
+export function logarithmic([a, b], range) {
+  const along = linear([Math.log(a), Math.log(b)], range);
+  return (value) => along(Math.log(value));
+}
+
+/** A level's text, as short as a legend wants it: a desired diversity, or numbers by name, or both. */
 export function levelLabel(text) {
-  if (text === "free") return "free";
   return text.replace(">=", "≥ ").replace("<=", "≤ ").replace("..", " to ");
+}
+
+/** A level with the name of what it is a value of, unless its text names that. */
+export function levelName({ grouping, metric }, text, between = " ") {
+  return grouping.desired ? `desired ${metric}${between}${levelLabel(text)}` : levelLabel(text);
 }

@@ -2,7 +2,7 @@
 
 import { quantised } from "./data.js";
 import { chooser, element, redraw, sceneKey, section, sharp, swatch } from "./dom.js";
-import { levelLabel, number } from "./format.js";
+import { levelLabel, levelName, number } from "./format.js";
 import { colourBar, colourScale, paintField } from "./heat.js";
 import { Episode, placeOf, viewOf } from "./scene.js";
 
@@ -36,7 +36,7 @@ function mapPanel(report, run, panel, colour, selection) {
   const field = fieldOf(panel, run.maps);
   const scene = new Episode(run.maps.scene);
   const mean = `mean ${number(field.mean)}`;
-  const label = `Map for desired ${report.metric} ${levelLabel(panel.level)}: ${mean}`;
+  const label = `Map for ${levelName(report, panel.level)}: ${mean}`;
   const canvas = element("canvas", { role: "img", "aria-label": label });
   const reading = element("span", { class: "muted" }, mean);
   const level = report.levels.find(({ text }) => text === panel.level);

@@ -1,7 +1,7 @@
 /** Which levels and runs are shown; every chart listens. */
 
 import { element, svg, swatch } from "./dom.js";
-import { levelLabel } from "./format.js";
+import { levelLabel, levelName } from "./format.js";
 
 /** How the lines of the first, second, ... run are broken, and what marks their points. */
 export const DASHES = ["", "2 3", "10 3 2 3", "14 4", "6 2 2 2 2 2", "1 5"];
@@ -39,6 +39,7 @@ export class Selection extends EventTarget {
 
 /** The legend: a button for each level, and for each run where there are several. */
 export function legend(report, selection) {
+  const { title } = report.grouping;
   const chip = (key, mark, text, title) => {
     const button = element("button", {
       type: "button", class: "chip", "aria-pressed": "true", title, "data-key": key,
@@ -51,9 +52,9 @@ export function legend(report, selection) {
   };
   const levels = report.levels.map(({ text, colour }) =>
     chip(`level ${text}`, swatch(colour), levelLabel(text),
-      `Show or hide the members with desired ${report.metric} ${levelLabel(text)}`));
+      `Show or hide the members with ${levelName(report, text)}`));
   const groups = [element("div", { class: "chips", role: "group", "aria-label": "Levels shown" },
-    element("span", { class: "chips-name" }, `Desired ${report.metric}`), levels)];
+    element("span", { class: "chips-name" }, title[0].toUpperCase() + title.slice(1)), levels)];
   if (report.runs.length > 1) {
     const runs = report.runs.map(({ name }, index) =>
       chip(`run ${index}`, runMark(index), name, `Show or hide the run ${name}`));

@@ -18,12 +18,12 @@ export function heading({ runs, facts }) {
 export function summary(report) {
   const notes = report.notes.map((note) => element("li", {}, note));
   return section("summary", "Summary", report.statistic.table,
-    report.runs.length > 1 ? null : element("div", { class: "tiles" }, tiles(report.runs[0])),
+    report.runs.length > 1 ? null : element("div", { class: "tiles" }, tiles(report.runs[0], report.grouping)),
     element("div", { class: "scroll panel" }, table(report)),
     notes.length ? element("ul", { class: "notes" }, notes) : null);
 }
 
-function tiles(run) {
+function tiles(run, { sample }) {
   const best = run.summary.find(({ level }) => level === run.best);
   const tracked = run.summary.filter(({ tracking }) => tracking[0] !== null);
   const worst = tracked.reduce((most, row) => (row.tracking[0] > (most?.tracking[0] ?? -1) ? row : most), null);
@@ -34,7 +34,7 @@ function tiles(run) {
     alone && ["reward per step", short(alone.reward), `at ${levelLabel(alone.level)}`],
     worst && [alone ? "tracking error" : "largest tracking error", percent(worst.tracking[0]),
       `at ${levelLabel(worst.level)}`],
-    ["members", String(run.members), `${plural(run.summary.length, "level")} × ${plural(run.seeds, "seed")}`],
+    ["members", String(run.members), `${plural(run.summary.length, "level")} × ${plural(run.seeds, sample)}`],
     ["frames per member", frames(run.progress.frames), run.took],
   ];
   return facts.filter(Boolean).map(([name, value, note]) => element("div", { class: "tile" },
@@ -46,7 +46,7 @@ function table(report) {
   const rows = report.runs.flatMap((run, index) => run.summary.map((row) => ({ run, index, row })));
   const columns = columnsOf(report, rows.map(({ row }) => row));
   const several = report.runs.length > 1;
-  const names = [...(several ? ["run"] : []), `desired ${report.metric}`];
+  const names = [...(several ? ["run"] : []), report.grouping.title];
   const head = element("tr", {}, names.map((name) => element("th", { scope: "col" }, name)),
     columns.map(({ name }) => element("th", { scope: "col", class: "number" }, name)));
   const body = rows.map(({ run, index, row }) => {
@@ -62,14 +62,14 @@ function table(report) {
 }
 
 /** The columns of numbers, each to as many decimals in all rows. */
-function columnsOf({ metric }, rows) {
+function columnsOf({ metric, grouping }, rows) {
   const aligned = (name) => {
     const decimals = decimalsOf(rows.map((row) => row[name]));
     return (row) => interval(row[name], decimals);
   };
   const percents = percentDecimals(rows.map(({ tracking }) => tracking));
   const columns = [
-    { name: "seeds", show: ({ seeds }) => String(seeds) },
+    { name: `${grouping.sample}s`, show: ({ seeds }) => String(seeds) },
     { name: "reward per step", show: aligned("reward") },
     { name: `measured ${metric}`, show: aligned("diversity") },
     { name: "tracking error", show: ({ tracking }) => percentInterval(tracking, percents) },
