@@ -26,6 +26,6 @@ def test_a_folder_of_format_1_opens():
     desired = run.metric("snd")[1, -1].item()
     assert dico.snd(policy.everyone(obs)).item() > 0
     assert abs(desired - 0.3) < 0.1
-    stacked = run.policies(members=[1])
+    stacked = run.policies(indices=[1])
     torch.testing.assert_close(stacked(obs[None])[0], policy(obs))
     assert run.task().n_agents == 2

@@ -82,7 +82,7 @@ def test_a_run_folder_has_the_members_as_records(tmp_path):
     assert [record["tau"] for record in records] == [0.1, 0.01]
     assert tuple(Member(**record) for record in records) == run.members
     assert run.metric("tau")[:, 0].tolist() == [0.1, 0.01]
-    assert [run.policies(members=[k]).tau.item() for k in (0, 1)] == [0.1, 0.01]
+    assert [run.policies(indices=[k]).tau.item() for k in (0, 1)] == [0.1, 0.01]
 
 
 @pytest.mark.unchecked

@@ -73,7 +73,7 @@ def test_a_map_and_an_episode_of_one_seed_start_alike(navigation):
 
 
 def test_members_chosen_are_those_of_the_run(navigation):
-    chosen = navigation.policies(members=[3, 0])
+    chosen = navigation.policies(indices=[3, 0])
     obs = torch.randn(2, 5, 2, 4, generator=torch.Generator().manual_seed(0))
     alone = [navigation.policy(snd=level, seed=seed) for level, seed in (("0.5", 1), ("0", 0))]
     for k, policy in enumerate(alone):

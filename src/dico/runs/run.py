@@ -167,7 +167,7 @@ class Run:
         policy.load_state_dict({name: v if name in COMMON else v[0] for name, v in stacked.items()})
         return policy.eval()
 
-    def policies(self, group: str | None = None, members: Sequence[int] | None = None) -> DiCo:
+    def policies(self, group: str | None = None, indices: Sequence[int] | None = None) -> DiCo:
         """All members' policies, or those of the indices given, as one module with a leading dimension.
 
         They come from the newest checkpoint.
@@ -176,7 +176,7 @@ class Run:
         if newest is None:
             raise RunError(self.source.no_checkpoint())
         prefix = f"{self._group(group)['name']}.policy."
-        chosen = list(range(len(self.members)) if members is None else members)
+        chosen = list(range(len(self.members)) if indices is None else indices)
         saved = {k.removeprefix(prefix): v for k, v in newest.tensors().items() if k.startswith(prefix)}
         policy = self._build(group, members=(len(chosen),))
         if saved["tau"].ndim == 0:  # of a folder of format 1
