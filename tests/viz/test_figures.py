@@ -14,7 +14,6 @@ from matplotlib.text import Text
 
 from dico.analysis import curves, levels, tracking_error
 from dico.runs import RunError, load
-from dico.viz.cast import choose, one_of_each, seeds_of
 from dico.viz.colours import level_colours
 from dico.viz.curves import plot_diversity, plot_tracking
 from dico.viz.distances import matrices
@@ -28,6 +27,7 @@ from dico.viz.figures import (
     draw_tracking,
     draw_trajectories,
 )
+from dico.viz.selection import choose, one_of_each, seeds_of
 from dico.viz.style import new_figure, save
 
 known = known_fixture()
@@ -96,13 +96,13 @@ def test_members_that_diverged_are_counted_in_the_legend(tmp_path):
 
 
 def test_a_map_is_the_field_of_each_level_on_one_scale(navigation):
-    cast = choose(navigation, seed=1)
-    figure = draw_map(cast, 3, resolution=12, arrows=True)
+    selection = choose(navigation, seed=1)
+    figure = draw_map(selection, 3, resolution=12, arrows=True)
     axes = figure.axes[:3]
     assert [each.get_title() for each in axes] == ["desired SND 0", "desired SND 0.5", "free"]
     norms = {(each.images[0].norm.vmin, each.images[0].norm.vmax) for each in axes}
     assert len(norms) == 1
-    alone = diversity_field(navigation.policy("0.5", seed=1), cast.task, cast.start(3), resolution=12)
+    alone = diversity_field(navigation.policy("0.5", seed=1), selection.task, selection.start(3), resolution=12)
     np.testing.assert_allclose(axes[1].images[0].get_array(), alone.snd.numpy(), rtol=1e-4, atol=1e-6)
     arrows = [child for child in axes[1].get_children() if isinstance(child, Quiver)]
     assert len(arrows) == 2
@@ -238,8 +238,12 @@ def test_pictures_say_of_which_checkpoint_they_are(navigation, tmp_path):
     with (run.folder / "metrics.jsonl").open("a") as lines:
         lines.writelines(json.dumps(row) + "\n" for row in rows)
     run = load(run.folder)
-    cast = choose(run)
-    for figure in (draw_map(cast, resolution=4), draw_slice(cast, (0, 1), resolution=4), draw_trajectories(cast)):
+    selection = choose(run)
+    for figure in (
+        draw_map(selection, resolution=4),
+        draw_slice(selection, (0, 1), resolution=4),
+        draw_trajectories(selection),
+    ):
         assert "checkpoint after 2,000 frames" in said(figure)
     assert "after 2,400 frames" in said(draw_curves(run))
 

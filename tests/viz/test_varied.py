@@ -24,7 +24,7 @@ from dico.analysis import (
 from dico.members import Member, level_text, parse_level
 from dico.runs import RunError, evaluate
 from dico.training.progress import level_table
-from dico.viz.cast import one_of_each
+from dico.viz.selection import one_of_each
 
 trained = trained_fixture()
 

@@ -10,8 +10,8 @@ from folders import fixture_of, trained
 from PIL import Image
 
 from dico.viz import films
-from dico.viz.cast import choose
 from dico.viz.films import film_distances, film_episode
+from dico.viz.selection import choose
 from dico.viz.video import Film, write_video
 
 navigation, dispersion = map(fixture_of, ("navigation", "dispersion"))

@@ -53,9 +53,9 @@ def run(options: Options, console: Console) -> int:
     if options.of == "distances":
         drawing = viz.film_distances(opened, options.levels, options.seed, fps=options.fps, dpi=dpi)
     else:
-        cast = viz.choose(opened, options.levels, options.seed)
-        with_map = options.map and isinstance(cast.task, MappedTask)
-        drawing = viz.film_episode(cast, options.episode_seed, with_map=with_map, fps=options.fps, dpi=dpi)
+        selection = viz.choose(opened, options.levels, options.seed)
+        with_map = options.map and isinstance(selection.task, MappedTask)
+        drawing = viz.film_episode(selection, options.episode_seed, with_map=with_map, fps=options.fps, dpi=dpi)
     shown = track(
         drawing.frames, f"drawing {out.name}", drawing.count,
         console=console, transient=True, disable=not console.is_terminal,

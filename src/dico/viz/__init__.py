@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 from dico._lazy import lazy
 
 if TYPE_CHECKING:  # the public names; each is imported when it is first used, for what draws needs matplotlib and more
-    from dico.viz.cast import choose as choose
     from dico.viz.curves import plot_diversity as plot_diversity
     from dico.viz.curves import plot_overflow as plot_overflow
     from dico.viz.curves import plot_reward as plot_reward
@@ -41,6 +40,7 @@ if TYPE_CHECKING:  # the public names; each is imported when it is first used, f
     from dico.viz.maps import plot_map as plot_map
     from dico.viz.maps import plot_slice as plot_slice
     from dico.viz.report import write_report as write_report
+    from dico.viz.selection import choose as choose
     from dico.viz.style import check_figure as check_figure
     from dico.viz.style import save_figure as save_figure
     from dico.viz.trajectories import plot_strip as plot_strip

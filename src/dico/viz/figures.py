@@ -10,13 +10,13 @@ from dico.analysis import align, bounds_of, check_comparable, in_order, level_of
 from dico.runs import Run
 from dico.runs.episodes import play
 from dico.viz.axis import axis_of
-from dico.viz.cast import Cast, one_of_each, shown_of
 from dico.viz.curves import desires, level_legend, plot_diversity, plot_overflow, plot_reward, plot_tracking
 from dico.viz.decision import plot_decision
 from dico.viz.distances import DISTANCE, distance_scale, matrices, plot_distances
 from dico.viz.fields import as_mapped, check_coordinates
 from dico.viz.labels import levels_title
 from dico.viz.maps import colour_bar, extent_of, map_scale, middle_of, plot_map, plot_slice
+from dico.viz.selection import Selection, one_of_each, shown_of
 from dico.viz.style import (
     ONE,
     caption,
@@ -85,58 +85,71 @@ def draw_decision(runs: Sequence[Run], stat: str = "mean") -> Figure:
         return figure
 
 
-def draw_map(cast: Cast, state_seed: int = 0, *, resolution: int = 100, arrows: bool = False) -> Figure:
+def draw_map(selection: Selection, state_seed: int = 0, *, resolution: int = 100, arrows: bool = False) -> Figure:
     """Diversity at every position, a panel for each level."""
-    as_mapped(cast.task)
-    state = cast.start(state_seed)
-    fields, group = cast.fields(state, resolution=resolution), cast.task.groups[cast.controlled]
+    as_mapped(selection.task)
+    state = selection.start(state_seed)
+    fields, group = selection.fields(state, resolution=resolution), selection.task.groups[selection.controlled]
     with styled():
         figure, axes = level_panels(len(fields))
         scale = map_scale(fields)
         for each, field in zip(axes, fields, strict=True):
-            plot_map(each, field, cast.task, state, scale, cast.actions(field) if arrows else None, group.agents)
-        _finish(figure, axes, cast, "at each position")
-        key = [*legend(cast.task, cast.task.scene(state), over_map=True), *(["arrows: mean actions"] if arrows else [])]
-        caption(figure, ", ".join([*who(cast), f"start {state_seed}", *key]))
+            plot_map(
+                each, field, selection.task, state, scale, selection.actions(field) if arrows else None, group.agents
+            )
+        _finish(figure, axes, selection, "at each position")
+        key = [
+            *legend(selection.task, selection.task.scene(state), over_map=True),
+            *(["arrows: mean actions"] if arrows else []),
+        ]
+        caption(figure, ", ".join([*who(selection), f"start {state_seed}", *key]))
         return figure
 
 
-def draw_slice(cast: Cast, coordinates: tuple[int, int], state_seed: int = 0, *, resolution: int = 100) -> Figure:
+def draw_slice(
+    selection: Selection, coordinates: tuple[int, int], state_seed: int = 0, *, resolution: int = 100
+) -> Figure:
     """Diversity over two observed numbers around a rollout of each level, all other numbers held."""
-    check_coordinates(coordinates, cast.task.groups[cast.controlled].obs_dim)
-    played = play(cast.task, cast.policies, ROLLOUT, state_seed, deterministic=True)
+    check_coordinates(coordinates, selection.task.groups[selection.controlled].obs_dim)
+    played = play(selection.task, selection.policies, ROLLOUT, state_seed, deterministic=True)
     seen = [
-        obs[running].flatten(0, 1) for obs, running in zip(played.obs[cast.controlled], played.running, strict=True)
+        obs[running].flatten(0, 1)
+        for obs, running in zip(played.obs[selection.controlled], played.running, strict=True)
     ]
     together = torch.cat(seen)
-    fields = cast.slices(middle_of(together), coordinates, extent_of(together, coordinates), resolution)
+    fields = selection.slices(middle_of(together), coordinates, extent_of(together, coordinates), resolution)
     with styled():
         figure, axes = level_panels(len(fields), label=0.5)
         scale = map_scale(fields)
         for each, field, own in zip(axes, fields, seen, strict=True):
             plot_slice(each, field, coordinates, own, scale)
             each.label_outer()
-        _finish(figure, axes, cast, "at each pair")
-        caption(figure, ", ".join([*who(cast), f"dots: seen in {ROLLOUT} episodes", "all other observations held"]))
+        _finish(figure, axes, selection, "at each pair")
+        caption(
+            figure, ", ".join([*who(selection), f"dots: seen in {ROLLOUT} episodes", "all other observations held"])
+        )
         return figure
 
 
-def draw_trajectories(cast: Cast, seed: int = 0, *, frames: int = FRAMES) -> Figure:
+def draw_trajectories(selection: Selection, seed: int = 0, *, frames: int = FRAMES) -> Figure:
     """An episode of each level from left to right, all from the same start."""
-    recording = cast.record(seed)
-    lengths = [recording.length(k) for k in range(len(cast.members))]
+    recording = selection.record(seed)
+    lengths = [recording.length(k) for k in range(len(selection.members))]
     steps = moments(lengths, frames)
-    scenes = [cast.scene(recording, k) for k in range(len(cast.members))]
+    scenes = [selection.scene(recording, k) for k in range(len(selection.members))]
     extent = covering(scenes)
     room = 0.15 if min(lengths) < max(lengths) else 0.05  # to say when an episode ended
     with styled():
         figure, axes = panels(len(scenes), frames, label=room, aspect=aspect_of(extent))
-        for row, scene, member in zip(axes, scenes, cast.members, strict=True):
+        for row, scene, member in zip(axes, scenes, selection.members, strict=True):
             plot_strip(list(row), scene, steps, extent)
-            row[0].set_ylabel(level_title(cast.run, level_of(cast.run, member), "\n"))
+            row[0].set_ylabel(level_title(selection.run, level_of(selection.run, member), "\n"))
         for each, step in zip(axes[0], steps, strict=True):
             each.set_title(f"step {step}")
-        caption(figure, ", ".join([*who(cast), f"start {seed}", "actions by the mean", *legend(cast.task, scenes[0])]))
+        caption(
+            figure,
+            ", ".join([*who(selection), f"start {seed}", "actions by the mean", *legend(selection.task, scenes[0])]),
+        )
         return figure
 
 
@@ -157,10 +170,10 @@ def draw_distances(run: Run, seed: int | None = None) -> Figure:
         return figure
 
 
-def _finish(figure: Figure, axes: Sequence[Axes], cast: Cast, where: str) -> None:
+def _finish(figure: Figure, axes: Sequence[Axes], selection: Selection, where: str) -> None:
     """Titles and the colours' meaning."""
-    for each, member in zip(axes, cast.members, strict=True):
-        each.set_title(level_title(cast.run, level_of(cast.run, member)))
+    for each, member in zip(axes, selection.members, strict=True):
+        each.set_title(level_title(selection.run, level_of(selection.run, member)))
     colour_bar(figure, axes, f"SND {where}")
 
 

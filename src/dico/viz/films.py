@@ -17,11 +17,11 @@ from dico.analysis import frames, level_of
 from dico.runs import Run
 from dico.runs.episodes import Recording
 from dico.tasks import MappedTask, map_state, of_group
-from dico.viz.cast import Cast, one_of_each, shown_of
 from dico.viz.distances import DISTANCE, distance_scale, matrices, plot_distances, renew_distances
 from dico.viz.fields import Extent, Field, field_of, grid, seen_on_grid
 from dico.viz.maps import colour_bar, map_scale, plot_field
 from dico.viz.scenes import Picture
+from dico.viz.selection import Selection, one_of_each, shown_of
 from dico.viz.style import caption, level_panels, level_title, styled, what, who
 from dico.viz.video import Film
 from dico.viz.views import array, aspect_of, covering, legend
@@ -32,27 +32,27 @@ DPI = 200
 MAP_RESOLUTION = 50
 
 
-def film_episode(cast: Cast, seed: int = 0, *, with_map: bool, fps: int = 20, dpi: int = DPI) -> Film:
+def film_episode(selection: Selection, seed: int = 0, *, with_map: bool, fps: int = 20, dpi: int = DPI) -> Film:
     """One episode of every member from the same start, with the diversity map underneath where wanted."""
     check_positive("fps", fps)
-    recording = cast.record(seed)
-    lengths = [recording.length(k) for k in range(len(cast.members))]
-    scenes = [cast.scene(recording, k) for k in range(len(cast.members))]
+    recording = selection.record(seed)
+    lengths = [recording.length(k) for k in range(len(selection.members))]
+    scenes = [selection.scene(recording, k) for k in range(len(selection.members))]
     extent = covering(scenes)
     with styled():
         figure, axes = level_panels(len(scenes), legend=0.9 if with_map else 0.0, label=0.55, aspect=aspect_of(extent))
         figure.set_dpi(dpi)
-        beneath = _MapBeneath(cast, recording, axes, extent) if with_map else None
+        beneath = _MapBeneath(selection, recording, axes, extent) if with_map else None
         pictures = [
             Picture(each, scene, over_map=with_map, extent=extent) for each, scene in zip(axes, scenes, strict=True)
         ]
-        for each, member in zip(axes, cast.members, strict=True):
-            each.set_title(level_title(cast.run, level_of(cast.run, member)))
+        for each, member in zip(axes, selection.members, strict=True):
+            each.set_title(level_title(selection.run, level_of(selection.run, member)))
         if beneath is not None:
             colour_bar(figure, axes, "SND at each position")
-        key = legend(cast.task, pictures[0].scene, over_map=with_map)
-        caption(figure, ", ".join([*who(cast), f"start {seed}", "actions by the mean", *key]))
-    returns = _returns(cast, recording)
+        key = legend(selection.task, pictures[0].scene, over_map=with_map)
+        caption(figure, ", ".join([*who(selection), f"start {seed}", "actions by the mean", *key]))
+    returns = _returns(selection, recording)
 
     def show(step: int) -> None:
         if beneath is not None:
@@ -96,7 +96,7 @@ def film_distances(
 class _MapBeneath:
     """Each member's diversity map, renewed whenever what an agent would see somewhere has changed."""
 
-    cast: Cast
+    selection: Selection
     recording: Recording
     axes: list[Axes]
     extent: Extent
@@ -118,22 +118,22 @@ class _MapBeneath:
                 image.set_data(array(each.snd))
 
     def _states(self, step: int) -> Any:
-        lengths = [self.recording.length(k) for k in range(len(self.cast.members))]
+        lengths = [self.recording.length(k) for k in range(len(self.selection.members))]
         member, now = torch.arange(len(lengths)), torch.tensor(lengths).clamp_max(step)
         return map_state(lambda tensor: tensor[member, now, 0], self.recording.states)
 
     def _see(self, step: int) -> Tensor:
-        task = self.cast.task
+        task = self.selection.task
         assert isinstance(task, MappedTask)
-        return seen_on_grid(task, self._states(step), self.cast.policy.members, *self._grid)
+        return seen_on_grid(task, self._states(step), self.selection.policy.members, *self._grid)
 
     def _fields(self) -> list[Field]:
-        return field_of(self.cast.policy, self._seen, *self._grid, self.extent).apart()
+        return field_of(self.selection.policy, self._seen, *self._grid, self.extent).apart()
 
 
-def _returns(cast: Cast, recording: Recording) -> Float[np.ndarray, "members steps"]:
+def _returns(selection: Selection, recording: Recording) -> Float[np.ndarray, "members steps"]:
     """What the controlled group has earned before each step, the mean of its agents."""
-    group = cast.task.groups[cast.controlled]
+    group = selection.task.groups[selection.controlled]
     earned = of_group(group, recording.reward[:, :, 0]).mean(-1) * recording.running[:, :, 0]
     return np.pad(array(earned.cumsum(1)), ((0, 0), (1, 0)))
 

@@ -9,7 +9,6 @@ from matplotlib.figure import Figure
 from dico.analysis import align, check_comparable, diverged
 from dico.runs import Run, RunError
 from dico.tasks import MappedTask
-from dico.viz.cast import Cast, choose
 from dico.viz.figures import (
     draw_curves,
     draw_decision,
@@ -22,6 +21,7 @@ from dico.viz.figures import (
 from dico.viz.files import check_formats, check_place
 from dico.viz.labels import run_names
 from dico.viz.once import saying_once
+from dico.viz.selection import Selection, choose
 from dico.viz.style import save
 
 
@@ -73,17 +73,17 @@ def _of_one(run: Run, stat: str, seeds: bool) -> dict[str, Figure]:
         "decision": draw_decision([run], stat),
         "tracking": draw_tracking(run, stat, seeds=seeds),
     }
-    cast = _playable(run)
-    if cast is not None:
-        drawn["map"] = draw_map(cast) if isinstance(cast.task, MappedTask) else draw_slice(cast, (0, 1))
-        drawn["trajectories"] = draw_trajectories(cast)
+    selection = _playable(run)
+    if selection is not None:
+        drawn["map"] = draw_map(selection) if isinstance(selection.task, MappedTask) else draw_slice(selection, (0, 1))
+        drawn["trajectories"] = draw_trajectories(selection)
     if any("distances" in row for row in run.rows()) and not diverged(run).all():
         drawn["distances"] = draw_distances(run)
     return drawn
 
 
-def _playable(run: Run) -> Cast | None:
-    """Who can be shown in action; None, with a warning, if there is a checkpoint that cannot be played."""
+def _playable(run: Run) -> Selection | None:
+    """Members that can be shown in action; None, with a warning, if there is a checkpoint that cannot be played."""
     if run.newest is None:
         return None
     try:

@@ -16,9 +16,9 @@ from matplotlib.text import Text
 from dico._checks import check_choice
 from dico.analysis import STATISTICS, controlled_group, frames, grouped_by, sample_name, sample_sizes
 from dico.runs import Run
-from dico.viz.cast import Cast, shown_of
 from dico.viz.files import FORMATS, output_file
 from dico.viz.labels import changed_options, common_desire, field_title, level_label
+from dico.viz.selection import Selection, shown_of
 
 INK, FAINT = "#262626", "#6b6b6b"
 """Of what is to be read, and of what stands back."""
@@ -182,9 +182,13 @@ def after(run: Run, done: int) -> str:
     return f"after {done:,} of {wanted:,} frames" if done < wanted else f"after {done:,} frames"
 
 
-def who(cast: Cast) -> list[str]:
+def who(selection: Selection) -> list[str]:
     """Whose policies are shown, and of when."""
-    return [what(cast.run), shown_of(cast.run, cast.members), f"checkpoint {after(cast.run, cast.frames)}"]
+    return [
+        what(selection.run),
+        shown_of(selection.run, selection.members),
+        f"checkpoint {after(selection.run, selection.frames)}",
+    ]
 
 
 def plain_numbers(axis: Axis) -> None:

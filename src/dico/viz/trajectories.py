@@ -29,10 +29,10 @@ def plot_strip(row: Iterable[Axes], scene: Scene, steps: Sequence[int], extent: 
 
     The scene's batch is time; by default all that moves is shown.
 
-    >>> from dico.viz.cast import choose
+    >>> from dico.viz.selection import choose
     >>> from dico.viz.style import new_figure
-    >>> cast = choose(run, ["1"])
-    >>> row = plot_strip(new_figure(6, 3).subplots(1, 2), cast.scene(cast.record(seed=0), 0), [0, 100])
+    >>> selection = choose(run, ["1"])
+    >>> row = plot_strip(new_figure(6, 3).subplots(1, 2), selection.scene(selection.record(seed=0), 0), [0, 100])
     >>> len(row)
     2
     """

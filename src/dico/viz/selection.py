@@ -1,4 +1,4 @@
-"""Who is in a picture: one trained member for each level, on the same episode or the same map."""
+"""Selections of members for a picture: one trained member for each level, on the same episode or the same map."""
 
 import warnings
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ from dico.viz.fields import Extent, Field, diversity_field, slice_field
 
 
 @dataclass(frozen=True)
-class Cast:
+class Selection:
     """One member for each level, with its newest policies."""
 
     run: Run
@@ -70,12 +70,12 @@ class Cast:
         return map_state(lambda tensor: tensor[0, 0], self.task.reset(1, Random([seed], STREAM)))
 
 
-def choose(run: Run, wanted: Sequence[str | float] = (), seed: int | None = None) -> Cast:
+def choose(run: Run, wanted: Sequence[str | float] = (), seed: int | None = None) -> Selection:
     """The members of :func:`one_of_each` with their policies."""
     members = one_of_each(run, wanted, seed)
     task, indices = run.task(), [member.index for member in members]
     policies = tuple(run.policies(group.name, indices) for group in task.groups)
-    return Cast(run, task, members, policies, run.newest.frames if run.newest else 0)
+    return Selection(run, task, members, policies, run.newest.frames if run.newest else 0)
 
 
 def one_of_each(run: Run, wanted: Sequence[str | float] = (), seed: int | None = None) -> tuple[Member, ...]:
