@@ -1,4 +1,4 @@
-"""What to show of a scene, and what to say of it: the same in figures, films and on the page, whatever draws them."""
+"""What to show of a scene, and what to say of it: the same in figures, videos and on the page, whatever draws them."""
 
 from collections.abc import Sequence
 from colorsys import rgb_to_hsv

@@ -1,4 +1,4 @@
-"""What moves: episodes of several members side by side, and who differs from whom over a training."""
+"""Animations: episodes of several members side by side, and who differs from whom over a training."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ from dico.viz.maps import colour_bar, map_scale, plot_field
 from dico.viz.scenes import Picture
 from dico.viz.selection import Selection, one_of_each, shown_of
 from dico.viz.style import caption, level_panels, level_title, styled, what, who
-from dico.viz.video import Film
+from dico.viz.video import Video
 from dico.viz.views import array, aspect_of, covering, legend
 
 HOLD = 1.0
@@ -32,7 +32,7 @@ DPI = 200
 MAP_RESOLUTION = 50
 
 
-def film_episode(selection: Selection, seed: int = 0, *, with_map: bool, fps: int = 20, dpi: int = DPI) -> Film:
+def animate_episode(selection: Selection, seed: int = 0, *, with_map: bool, fps: int = 20, dpi: int = DPI) -> Video:
     """One episode of every member from the same start, with the diversity map underneath where wanted."""
     check_positive("fps", fps)
     recording = selection.record(seed)
@@ -62,12 +62,12 @@ def film_episode(selection: Selection, seed: int = 0, *, with_map: bool, fps: in
             picture.show(now)
             each.set_xlabel(f"step {now}, return {returns[k, now]:.2f}", fontsize=8)
 
-    return _film(figure, show, max(lengths) + 1, fps)
+    return _video(figure, show, max(lengths) + 1, fps)
 
 
-def film_distances(
+def animate_distances(
     run: Run, wanted: Sequence[str | float] = (), seed: int | None = None, *, fps: int = 10, dpi: int = DPI
-) -> Film:
+) -> Video:
     """The behavioural distances in one member of each level, or of the levels wanted, from iteration to iteration."""
     check_positive("fps", fps)
     members, every = one_of_each(run, wanted, seed), matrices(run)
@@ -89,7 +89,7 @@ def film_distances(
         for each, matrix in zip(axes, shown.values(), strict=True):
             renew_distances(each, matrix[step])
 
-    return _film(figure, show, every.shape[1], fps)
+    return _video(figure, show, every.shape[1], fps)
 
 
 @dataclass
@@ -138,9 +138,9 @@ def _returns(selection: Selection, recording: Recording) -> Float[np.ndarray, "m
     return np.pad(array(earned.cumsum(1)), ((0, 0), (1, 0)))
 
 
-def _film(figure: Figure, show: Callable[[int], None], steps: int, fps: int) -> Film:
+def _video(figure: Figure, show: Callable[[int], None], steps: int, fps: int) -> Video:
     held = round(HOLD * fps)
-    return Film(steps + held, fps, _drawn(figure, show, steps, held))
+    return Video(steps + held, fps, _drawn(figure, show, steps, held))
 
 
 def _drawn(
