@@ -121,7 +121,7 @@ def test_a_map_over_observed_numbers_shows_what_was_seen(dispersion):
 
 
 def test_strips_have_a_row_for_each_level_from_the_same_start(navigation):
-    figure = draw_trajectories(choose(navigation), seed=2, frames=4)
+    figure = draw_trajectories(choose(navigation), seed=2, pictures=4)
     axes = np.array(figure.axes).reshape(3, 4)
     assert [each.get_title() for each in axes[0]][::3] == ["step 0", "step 100"]
     assert [row[0].get_ylabel() for row in axes] == ["desired SND\n0", "desired SND\n0.5", "free"]

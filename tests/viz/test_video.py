@@ -21,8 +21,8 @@ def test_an_mp4_has_every_step_and_a_last_second(navigation, tmp_path):
     video = animate_episode(choose(navigation), seed=1, with_map=True, fps=10, dpi=50)
     path = write_video(video, tmp_path / "video.mp4")
     assert video.count == 100 + 1 + 10  # nobody has learned to arrive
-    frames, seconds = imageio_ffmpeg.count_frames_and_secs(path)
-    assert frames == video.count
+    images, seconds = imageio_ffmpeg.count_frames_and_secs(path)
+    assert images == video.count
     assert seconds == pytest.approx(video.count / 10, abs=0.2)
     reader = imageio_ffmpeg.read_frames(path)
     width, height = next(reader)["size"]
@@ -34,10 +34,10 @@ def test_an_mp4_has_every_step_and_a_last_second(navigation, tmp_path):
 
 def test_a_gif_has_the_same_pictures(dispersion, tmp_path):
     video = animate_episode(choose(dispersion), with_map=False, fps=20, dpi=50)
-    frames = list(video.frames)
-    path = write_video(replace(video, frames=frames), tmp_path / "video.gif")
+    images = list(video.images)
+    path = write_video(replace(video, images=images), tmp_path / "video.gif")
     with Image.open(path) as gif:
-        assert gif.size == frames[0].shape[1::-1]
+        assert gif.size == images[0].shape[1::-1]
         assert gif.info["loop"] == 0
         shown = []
         for k in range(gif.n_frames):
@@ -46,7 +46,7 @@ def test_a_gif_has_the_same_pictures(dispersion, tmp_path):
     assert len(shown) == video.count  # pictures that are equal are shown longer
     for k in (0, 10, 40, video.count - 1):
         assert (shown[k][1, 1] == 255).all()
-        error = np.abs(shown[k] - frames[k]).sum(-1)
+        error = np.abs(shown[k] - images[k]).sum(-1)
         assert (error > 90).mean() < 0.001, k  # no agent, trail or word is missing, or of another time
     assert (np.abs(shown[10] - shown[40]).sum(-1) > 90).mean() > 0.002
 
@@ -54,10 +54,10 @@ def test_a_gif_has_the_same_pictures(dispersion, tmp_path):
 def test_a_colour_that_comes_late_is_in_the_palette(tmp_path):
     """Of a map that is renewed, say: here a strip that is red in a sixth of the pictures."""
     noise = np.random.default_rng(0).integers(0, 255, (30, 40, 3), dtype=np.uint8)
-    frames = [noise.copy() for _ in range(48)]
-    for frame in frames[12:20]:
-        frame[:10] = (255, 0, 0)
-    path = write_video(Video(48, 10, frames), tmp_path / "video.gif")
+    images = [noise.copy() for _ in range(48)]
+    for image in images[12:20]:
+        image[:10] = (255, 0, 0)
+    path = write_video(Video(48, 10, images), tmp_path / "video.gif")
     with Image.open(path) as gif:
         assert gif.n_frames == 3
         gif.seek(1)
@@ -72,11 +72,11 @@ def test_a_gif_is_no_faster_than_browsers_show_it(tmp_path):
 
 
 def test_pictures_change_with_time_and_stand_in_the_end(navigation):
-    frames = list(animate_episode(choose(navigation, ["free"]), with_map=False, fps=5, dpi=50).frames)
-    assert len(frames) == 106
-    assert len({frame.shape for frame in frames}) == 1
-    assert (frames[0] != frames[50]).any()
-    assert all((frame == frames[-1]).all() for frame in frames[-6:])
+    images = list(animate_episode(choose(navigation, ["free"]), with_map=False, fps=5, dpi=50).images)
+    assert len(images) == 106
+    assert len({image.shape for image in images}) == 1
+    assert (images[0] != images[50]).any()
+    assert all((image == images[-1]).all() for image in images[-6:])
 
 
 @pytest.mark.parametrize(("task", "renewed"), [("navigation", False), ("sampling", True)])
@@ -85,7 +85,7 @@ def test_the_map_is_renewed_only_when_something_seen_has_changed(task, renewed, 
     drawn, made = [], animations.field_of
     monkeypatch.setattr(animations, "field_of", lambda *arguments: drawn.append(made(*arguments)) or drawn[-1])
     monkeypatch.setattr(animations, "MAP_RESOLUTION", 12)
-    pictures = iter(animate_episode(choose(trained(task), ["free"]), with_map=True, fps=1, dpi=30).frames)
+    pictures = iter(animate_episode(choose(trained(task), ["free"]), with_map=True, fps=1, dpi=30).images)
     for _ in range(40):
         next(pictures)
     if renewed:
@@ -109,13 +109,13 @@ def test_a_video_of_distances_has_every_iteration(navigation, tmp_path):
 
 
 def test_a_video_that_fails_leaves_nothing_behind(tmp_path):
-    def frames():
+    def images():
         yield np.zeros((20, 20, 3), dtype=np.uint8)
         raise RuntimeError("out of paint")
 
     for name in ("video.mp4", "video.gif"):
         with pytest.raises(RuntimeError, match="out of paint"):
-            write_video(Video(2, 10, frames()), tmp_path / name)
+            write_video(Video(2, 10, images()), tmp_path / name)
     assert not list(tmp_path.iterdir())
 
 

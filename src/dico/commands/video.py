@@ -58,8 +58,8 @@ def run(options: Options, console: Console) -> int:
         with_map = options.map and isinstance(selection.task, MappedTask)
         drawing = viz.animate_episode(selection, options.episode_seed, with_map=with_map, fps=options.fps, dpi=dpi)
     shown = track(
-        drawing.frames, f"drawing {out.name}", drawing.count,
+        drawing.images, f"drawing {out.name}", drawing.count,
         console=console, transient=True, disable=not console.is_terminal,
     )  # fmt: skip
-    say_where(viz.write_video(replace(drawing, frames=shown), out), console)
+    say_where(viz.write_video(replace(drawing, images=shown), out), console)
     return 0

@@ -149,13 +149,13 @@ def _drawn(
     show(steps - 1)  # the longest texts
     figure.canvas.draw()
     figure.set_layout_engine("none")  # everything has its place now
-    frame = np.empty(0, dtype=np.uint8)
+    image = np.empty(0, dtype=np.uint8)
     for step in range(steps):
         show(step)
         figure.canvas.draw()
         drawn = np.asarray(figure.canvas.buffer_rgba())[..., :3]  # pyright: ignore[reportAttributeAccessIssue]
         height, width = (size - size % 2 for size in drawn.shape[:2])
-        frame = drawn[:height, :width].copy()
-        yield frame
+        image = drawn[:height, :width].copy()
+        yield image
     for _ in range(held):
-        yield frame
+        yield image

@@ -31,7 +31,7 @@ from dico.viz.style import (
     what,
     who,
 )
-from dico.viz.trajectories import FRAMES, moments, plot_strip
+from dico.viz.trajectories import PICTURES, moments, plot_strip
 from dico.viz.views import aspect_of, covering, legend
 
 ROLLOUT = 20
@@ -131,16 +131,16 @@ def draw_slice(
         return figure
 
 
-def draw_trajectories(selection: Selection, seed: int = 0, *, frames: int = FRAMES) -> Figure:
+def draw_trajectories(selection: Selection, seed: int = 0, *, pictures: int = PICTURES) -> Figure:
     """An episode of each level from left to right, all from the same start."""
     recording = selection.record(seed)
     lengths = [recording.length(k) for k in range(len(selection.members))]
-    steps = moments(lengths, frames)
+    steps = moments(lengths, pictures)
     scenes = [selection.scene(recording, k) for k in range(len(selection.members))]
     extent = covering(scenes)
     room = 0.15 if min(lengths) < max(lengths) else 0.05  # to say when an episode ended
     with styled():
-        figure, axes = panels(len(scenes), frames, label=room, aspect=aspect_of(extent))
+        figure, axes = panels(len(scenes), pictures, label=room, aspect=aspect_of(extent))
         for row, scene, member in zip(axes, scenes, selection.members, strict=True):
             plot_strip(list(row), scene, steps, extent)
             row[0].set_ylabel(level_title(selection.run, level_of(selection.run, member), "\n"))

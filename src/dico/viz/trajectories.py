@@ -11,17 +11,17 @@ from dico.viz.scenes import Picture
 from dico.viz.style import FAINT
 from dico.viz.views import array, covering
 
-FRAMES = 5
+PICTURES = 5
 """Pictures in a strip."""
 
 
-def moments(lengths: Sequence[int], frames: int = FRAMES) -> list[int]:
+def moments(lengths: Sequence[int], pictures: int = PICTURES) -> list[int]:
     """Steps to show, evenly spaced from the start to the end of the longest episode.
 
     >>> moments([100, 31], 5)
     [0, 25, 50, 75, 100]
     """
-    return [round(step) for step in np.linspace(0, max(lengths), frames)]
+    return [round(step) for step in np.linspace(0, max(lengths), pictures)]
 
 
 def plot_strip(row: Iterable[Axes], scene: Scene, steps: Sequence[int], extent: Extent | None = None) -> list[Axes]:

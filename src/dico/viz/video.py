@@ -30,7 +30,7 @@ class Video:
 
     count: int
     fps: int
-    frames: Iterable[UInt8[np.ndarray, "height width 3"]]
+    images: Iterable[UInt8[np.ndarray, "height width 3"]]
 
 
 def check_video(path: Path) -> Path:
@@ -55,21 +55,21 @@ def write_video(video: Video, path: Path) -> Path:
 
 
 def _write_mp4(video: Video, path: Path) -> None:
-    frames = iter(video.frames)
-    first = next(frames)
+    images = iter(video.images)
+    first = next(images)
     writer = write_frames(path, (first.shape[1], first.shape[0]), fps=video.fps, quality=QUALITY, macro_block_size=2)
     writer.send(None)
     try:
         writer.send(np.ascontiguousarray(first))
-        for frame in frames:
-            writer.send(np.ascontiguousarray(frame))
+        for image in images:
+            writer.send(np.ascontiguousarray(image))
     finally:
         writer.close()
 
 
 def _write_gif(video: Video, path: Path) -> None:
     """One palette for all pictures, from some over the whole video: palettes of their own would flicker."""
-    pictures = [Image.fromarray(frame) for frame in video.frames]
+    pictures = [Image.fromarray(image) for image in video.images]
     chosen = np.linspace(0, len(pictures) - 1, SAMPLED).round().astype(int)
     sample = np.concatenate([np.asarray(pictures[k]) for k in dict.fromkeys(chosen.tolist())])
     palette = Image.fromarray(sample).quantize(GIF_COLOURS)
