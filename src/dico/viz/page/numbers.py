@@ -11,7 +11,7 @@ from dico._files import plain
 from dico.analysis import Band, LevelSummary
 from dico.runs import Run
 from dico.viz.axis import Axis
-from dico.viz.limits import wall
+from dico.viz.limits import max_snd_limit
 from dico.viz.page.encode import floats, quantised
 from dico.viz.reproduce import about, command
 
@@ -28,7 +28,7 @@ def numbers(run: Run, stat: str, along: Axis) -> dict[str, Any]:
 
     ``along`` is what its levels are compared over.
     """
-    levels, limit = analysis.summary(run, stat), wall(run) if along.diversity else None
+    levels, limit = analysis.summary(run, stat), max_snd_limit(run) if along.diversity else None
     frames = analysis.frames(run)
     finals = analysis.final(run, "reward")
     kept = _kept(frames)
