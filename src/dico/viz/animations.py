@@ -22,9 +22,9 @@ from dico.viz.fields import Extent, Field, field_of, grid, seen_on_grid
 from dico.viz.maps import colour_bar, map_scale, plot_field
 from dico.viz.scenes import Picture
 from dico.viz.selection import Selection, one_of_each, shown_of
-from dico.viz.style import caption, level_panels, level_title, styled, what, who
+from dico.viz.style import caption, level_panels, level_title, use_style, what, who
 from dico.viz.video import Video
-from dico.viz.views import array, aspect_of, covering, legend
+from dico.viz.views import array, aspect_of, extent_around, legend
 
 HOLD = 1.0
 """Seconds for which the last picture stands."""
@@ -38,8 +38,8 @@ def animate_episode(selection: Selection, seed: int = 0, *, with_map: bool, fps:
     recording = selection.record(seed)
     lengths = [recording.length(k) for k in range(len(selection.members))]
     scenes = [selection.scene(recording, k) for k in range(len(selection.members))]
-    extent = covering(scenes)
-    with styled():
+    extent = extent_around(scenes)
+    with use_style():
         figure, axes = level_panels(len(scenes), legend=0.9 if with_map else 0.0, label=0.55, aspect=aspect_of(extent))
         figure.set_dpi(dpi)
         beneath = _MapBeneath(selection, recording, axes, extent) if with_map else None
@@ -73,7 +73,7 @@ def animate_distances(
     members, every = one_of_each(run, wanted, seed), matrices(run)
     shown = {level_of(run, member): every[member.index] for member in members}
     scale, trained = distance_scale(list(shown.values())), frames(run)
-    with styled():
+    with use_style():
         figure, axes = level_panels(len(shown), label=0.55)
         figure.set_dpi(dpi)
         for each, (level, matrix) in zip(axes, shown.items(), strict=True):
@@ -140,10 +140,10 @@ def _returns(selection: Selection, recording: Recording) -> Float[np.ndarray, "m
 
 def _video(figure: Figure, show: Callable[[int], None], steps: int, fps: int) -> Video:
     held = round(HOLD * fps)
-    return Video(steps + held, fps, _drawn(figure, show, steps, held))
+    return Video(steps + held, fps, _draw_images(figure, show, steps, held))
 
 
-def _drawn(
+def _draw_images(
     figure: Figure, show: Callable[[int], None], steps: int, held: int
 ) -> Iterator[UInt8[np.ndarray, "height width 3"]]:
     show(steps - 1)  # the longest texts

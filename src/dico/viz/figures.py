@@ -27,12 +27,12 @@ from dico.viz.style import (
     seeds_in_words,
     so_far,
     statistic,
-    styled,
+    use_style,
     what,
     who,
 )
 from dico.viz.trajectories import PICTURES, moments, plot_strip
-from dico.viz.views import aspect_of, covering, legend
+from dico.viz.views import aspect_of, extent_around, legend
 
 ROLLOUT = 20
 """Episodes whose observations surround a map over two observed numbers."""
@@ -40,19 +40,19 @@ ROLLOUT = 20
 
 def draw_curves(run: Run, stat: str = "mean", *, seeds: bool = False) -> Figure:
     """Reward and measured diversity against frames."""
-    with styled():
+    with use_style():
         figure = new_figure(7.4, 2.8)
         left, right = figure.subplots(1, 2)
         plot_reward(left, run, stat, seeds=seeds)
         level_legend(plot_diversity(right, run, stat, seeds=seeds), run)
         dashed = "dashed: desired" if desires(run) else ""
-        caption(figure, _told([what(run), seeds_in_words(run), statistic([run], stat), so_far(run), dashed]))
+        caption(figure, _join([what(run), seeds_in_words(run), statistic([run], stat), so_far(run), dashed]))
         return figure
 
 
 def draw_tracking(run: Run, stat: str = "mean", *, seeds: bool = False) -> Figure:
     """Tracking error and overflow against frames; overflow alone where nothing is desired."""
-    with styled():
+    with use_style():
         plots = [plot_tracking, plot_overflow] if desires(run) else [plot_overflow]
         figure = new_figure(7.4 if len(plots) > 1 else 4.7, 2.8)
         for axes, plot in zip(figure.subplots(1, len(plots), squeeze=False).flat, plots, strict=True):
@@ -61,7 +61,7 @@ def draw_tracking(run: Run, stat: str = "mean", *, seeds: bool = False) -> Figur
         notes = {"free": "free desires nothing", "0": "of 0 the measured value itself"}
         constraints = in_order(member.constraint for member in run.members)
         own = [notes[constraint] for constraint in constraints if constraint in notes]
-        caption(figure, _told([what(run), seeds_in_words(run), statistic([run], stat), so_far(run), *own]))
+        caption(figure, _join([what(run), seeds_in_words(run), statistic([run], stat), so_far(run), *own]))
         return figure
 
 
@@ -69,7 +69,7 @@ def draw_decision(runs: Sequence[Run], stat: str = "mean") -> Figure:
     """Final reward against desired diversity, or against the number that varies instead."""
     check_comparable(runs)
     runs = align(runs)
-    with styled():
+    with use_style():
         figure = new_figure(6.4, 3.3)
         axes = plot_decision(figure.subplots(), runs, stat)
         title = levels_title(runs[0]) if len(runs) == 1 else "run"
@@ -81,7 +81,7 @@ def draw_decision(runs: Sequence[Run], stat: str = "mean") -> Figure:
         if len(runs) > 1:
             for text, own in zip(legend.get_texts(), facts, strict=True):
                 text.set_text("\n  ".join([text.get_text(), *(fact for fact in own if fact not in common)]))
-        caption(figure, _told([*common, statistic(runs, stat), "last tenth of the iterations", *_key(runs)]))
+        caption(figure, _join([*common, statistic(runs, stat), "last tenth of the iterations", *_key(runs)]))
         return figure
 
 
@@ -90,7 +90,7 @@ def draw_map(selection: Selection, state_seed: int = 0, *, resolution: int = 100
     as_mapped(selection.task)
     state = selection.start(state_seed)
     fields, group = selection.fields(state, resolution=resolution), selection.task.groups[selection.controlled]
-    with styled():
+    with use_style():
         figure, axes = level_panels(len(fields))
         scale = map_scale(fields)
         for each, field in zip(axes, fields, strict=True):
@@ -118,7 +118,7 @@ def draw_slice(
     ]
     together = torch.cat(seen)
     fields = selection.slices(middle_of(together), coordinates, extent_of(together, coordinates), resolution)
-    with styled():
+    with use_style():
         figure, axes = level_panels(len(fields), label=0.5)
         scale = map_scale(fields)
         for each, field, own in zip(axes, fields, seen, strict=True):
@@ -137,9 +137,9 @@ def draw_trajectories(selection: Selection, seed: int = 0, *, pictures: int = PI
     lengths = [recording.length(k) for k in range(len(selection.members))]
     steps = moments(lengths, pictures)
     scenes = [selection.scene(recording, k) for k in range(len(selection.members))]
-    extent = covering(scenes)
+    extent = extent_around(scenes)
     room = 0.15 if min(lengths) < max(lengths) else 0.05  # to say when an episode ended
-    with styled():
+    with use_style():
         figure, axes = panels(len(scenes), pictures, label=room, aspect=aspect_of(extent))
         for row, scene, member in zip(axes, scenes, selection.members, strict=True):
             plot_strip(list(row), scene, steps, extent)
@@ -158,7 +158,7 @@ def draw_distances(run: Run, seed: int | None = None) -> Figure:
     members, every = one_of_each(run, (), seed), matrices(run)
     shown = {level_of(run, member): every[member.index, -1] for member in members}
     scale = distance_scale(list(shown.values()))
-    with styled():
+    with use_style():
         figure, axes = level_panels(len(shown), label=0.5)
         for each, (level, matrix) in zip(axes, shown.items(), strict=True):
             plot_distances(each, matrix, scale)
@@ -190,5 +190,5 @@ def _key(runs: Sequence[Run]) -> list[str]:
     ]
 
 
-def _told(parts: Sequence[str]) -> str:
+def _join(parts: Sequence[str]) -> str:
     return ", ".join(part for part in parts if part)

@@ -20,7 +20,7 @@ from dico.viz.figures import (
 )
 from dico.viz.files import check_formats, check_place
 from dico.viz.labels import run_names
-from dico.viz.once import saying_once
+from dico.viz.once import warn_once
 from dico.viz.selection import Selection, choose
 from dico.viz.style import save
 
@@ -51,7 +51,7 @@ def draw_figures(runs: Sequence[Run], *, stat: str = "mean", seeds: bool = False
     kept, the distances between agents. Of several: one decision plot, and each run's own in a folder named after it.
     """
     check_comparable(runs)
-    with saying_once():
+    with warn_once():
         runs = [run.read() for run in align(runs)]
         if len(runs) == 1:
             return _of_one(runs[0], stat, seeds)

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from dico.analysis import controlled_group, diverged, grouped_by, level_of, levels, sample_name
+from dico.analysis import controlled_group, diverged, group_fields, level_of, levels, sample_name
 from dico.members import parse_level
 from dico.policy import DiCo
 from dico.random import Random
@@ -91,7 +91,7 @@ def one_of_each(run: Run, wanted: Sequence[str | float] = (), seed: int | None =
     for level, own in _wanted_levels(run, wanted, seed).items():
         sound = sorted((member for member in own if not gone[member.index]), key=lambda member: member.seed)
         if not sound:
-            called = f"snd {level}" if grouped_by(run)[0] == "constraint" else level
+            called = f"snd {level}" if group_fields(run)[0] == "constraint" else level
             warnings.warn(f"{called} diverged and is left out", stacklevel=2)
         members += sound[:1]
     if not members:

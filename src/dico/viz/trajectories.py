@@ -9,7 +9,7 @@ from dico.tasks.scene import Scene
 from dico.viz.fields import Extent
 from dico.viz.scenes import Picture
 from dico.viz.style import FAINT
-from dico.viz.views import array, covering
+from dico.viz.views import array, extent_around
 
 PICTURES = 5
 """Pictures in a strip."""
@@ -36,7 +36,7 @@ def plot_strip(row: Iterable[Axes], scene: Scene, steps: Sequence[int], extent: 
     >>> len(row)
     2
     """
-    extent = covering([scene]) if extent is None else extent
+    extent = extent_around([scene]) if extent is None else extent
     length = len(array(scene.circles[0].centre)) - 1
     filled = list(row)
     for axes, step in zip(filled, steps, strict=True):

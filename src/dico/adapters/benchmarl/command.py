@@ -17,8 +17,8 @@ from hydra.errors import ConfigCompositionException, MissingConfigException, Ove
 from omegaconf import OmegaConf
 
 from dico._checks import check_choice
-from dico.adapters.benchmarl.configuration import checked
-from dico.adapters.benchmarl.explain import explained
+from dico.adapters.benchmarl.configuration import check_configuration
+from dico.adapters.benchmarl.explain import explain_errors
 from dico.adapters.benchmarl.main import main
 
 CONF = f"{__package__}.conf"
@@ -36,15 +36,15 @@ def command() -> None:
     asks_hydra = arguments.hydra_help or arguments.cfg or arguments.info or arguments.shell_completion
     elsewhere = arguments.config_dir or arguments.config_path
     if not asks_hydra and not elsewhere:
-        with explained():
-            cfg = composed(arguments)
+        with explain_errors():
+            cfg = compose_command(arguments)
             task = cfg.hydra.runtime.choices["task"]
             del cfg.hydra
-            checked(cfg, task)
+            check_configuration(cfg, task)
     main()
 
 
-def composed(arguments: Namespace) -> Any:
+def compose_command(arguments: Namespace) -> Any:
     """The configuration of a command; of a multirun, that of its first job."""
     name = (arguments.config_name or "config").removesuffix(".yaml")
     check_choice("--config-name", name, ("config", *experiment_names()))

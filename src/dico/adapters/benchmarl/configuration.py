@@ -35,7 +35,7 @@ COUNTS = {
 """Settings of ``experiment`` that must be positive, by the kind of algorithm that reads them."""
 
 
-def checked(cfg: Any, task: str) -> tuple[Settings, dict[str, int]]:
+def check_configuration(cfg: Any, task: str) -> tuple[Settings, dict[str, int]]:
     """What an experiment is made of and its freeze, if nothing is wrong; ``task`` is such as ``dico/navigation``."""
     check_keys(cfg, task)
     check_number("seed", cfg.seed, 0, whole=True)

@@ -10,7 +10,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 
 @contextmanager
-def explained() -> Iterator[None]:
+def explain_errors() -> Iterator[None]:
     """Say in one line what is wrong with a configuration, unless Hydra's users ask for it all."""
     try:
         yield

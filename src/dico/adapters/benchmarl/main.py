@@ -11,15 +11,15 @@ from benchmarl.experiment import Experiment
 from hydra.core.hydra_config import HydraConfig
 
 from dico.adapters.benchmarl.callback import DicoCallback
-from dico.adapters.benchmarl.configuration import checked
-from dico.adapters.benchmarl.explain import explained
+from dico.adapters.benchmarl.configuration import check_configuration
+from dico.adapters.benchmarl.explain import explain_errors
 
 
 @hydra.main(version_base=None, config_path="conf", config_name="config")
 def main(cfg: Any) -> float:
     """Run an experiment; gives the final reward, so that Hydra's sweepers can optimise it."""
     choices = HydraConfig.get().runtime.choices
-    with explained(), nothing_left():
+    with explain_errors(), nothing_left():
         experiment = make_experiment(cfg, choices["task"])
     print(f"{choices['algorithm']} on {choices['task']}, seed {cfg.seed}, in {experiment.folder_name}")  # noqa: T201
     experiment.run()
@@ -50,7 +50,7 @@ def make_experiment(cfg: Any, task: str) -> Experiment:
 
     One that cannot be made leaves no folder behind.
     """
-    settings, freeze = checked(cfg, task)
+    settings, freeze = check_configuration(cfg, task)
     callback = DicoCallback(freeze=freeze)
     try:
         return Experiment(

@@ -14,11 +14,11 @@ from dico.tasks.navigation import SPAWN, Navigation
 from dico.tasks.scene import TEAM
 from dico.viz.fields import Extent
 from dico.viz.limits import room
-from dico.viz.page.encode import floats, quantised
+from dico.viz.page.encode import floats, quantise
 from dico.viz.page.networks import encode_policy, parts_of
 from dico.viz.page.scenes import encode_scene
 from dico.viz.selection import Selection, choose, shown_of
-from dico.viz.views import covering, legend
+from dico.viz.views import extent_around, legend
 
 RESOLUTION = 60
 """Cells of a map along each side."""
@@ -93,7 +93,7 @@ def _episodes(selection: Selection) -> dict[str, Any]:
     """An episode of each level, in one view that holds them all, what the shapes are, and the map underneath."""
     recording = selection.record(START)
     scenes = [selection.scene(recording, k) for k in range(len(selection.members))]
-    extent = covering(scenes)
+    extent = extent_around(scenes)
     group = selection.task.groups[selection.controlled]
     episodes = [
         {
@@ -126,7 +126,7 @@ def _fields(selection: Selection, extent: Extent) -> dict[str, Any]:
         {
             "level": level_of(selection.run, member),
             "mean": each.snd.mean().item(),
-            "values": quantised(each.snd.double().numpy()),
+            "values": quantise(each.snd.double().numpy()),
         }
         for member, each in zip(selection.members, fields, strict=True)
     ]

@@ -51,7 +51,7 @@ def seeds(runs: Sequence[Run]) -> str:
 
 def grouping(runs: Sequence[Run], along: Axis) -> dict[str, Any]:
     """What tells levels apart, what they are compared over, and what the decision plot asks."""
-    fields = analysis.grouped_by(runs[0])
+    fields = analysis.group_fields(runs[0])
     asked = {"constraint": "diversity"}.get(fields[0], fields[0]) if len(fields) == 1 else "combination"
     return {
         "title": levels_title(runs[0]),
