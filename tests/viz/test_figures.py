@@ -87,7 +87,7 @@ def test_every_statistic_says_what_it_is_of(known, draw, stat):
 
 def test_members_that_diverged_are_counted_in_the_legend(tmp_path):
     def values(level, seed, iteration):
-        lost = {"reward": None, "snd": None, "overflow": None, "diverged": True}
+        lost = {"reward": None, "snd": None, "action_bound_violation": None, "diverged": True}
         return lost if (level, seed) == ("0.5", 1) else steady(level, seed, iteration)
 
     run = write_run(tmp_path / "run", values, seeds=3)
@@ -179,7 +179,7 @@ def test_no_texts_overlap(navigation, known, name, tmp_path):
 
     def bounded(folder, **settings):
         snd = ("<=0.3", "0.2..0.5", ">=0.3", "0.3", "free")
-        values = lambda level, seed, _: {"reward": 0.1 * len(level) + seed, "snd": 0.3, "overflow": 0.0}  # noqa: E731
+        values = lambda level, seed, _: {"reward": 0.1 * len(level) + seed, "snd": 0.3, "action_bound_violation": 0.0}  # noqa: E731
         return write_run(tmp_path / folder, values, snd=snd, **settings)
 
     draw = {
@@ -249,10 +249,12 @@ def test_pictures_say_of_which_checkpoint_they_are(navigation, tmp_path):
 
 
 def test_free_alone_has_no_tracking_and_nothing_dashed(tmp_path):
-    run = write_run(tmp_path / "run", lambda *_: {"reward": 1e-5, "snd": 1.0, "overflow": 0.0}, snd=("free",))
+    run = write_run(
+        tmp_path / "run", lambda *_: {"reward": 1e-5, "snd": 1.0, "action_bound_violation": 0.0}, snd=("free",)
+    )
     figure = draw_tracking(run)
     (axes,) = figure.axes
-    assert axes.get_title() == "Overflow"
+    assert axes.get_title() == "Action-bound violation"
     assert axes.get_ylim()[0] < 0 < axes.get_ylim()[1]  # the line at zero is seen
     assert "dashed" not in said(draw_curves(run))
     assert "nothing desired" in texts(plot_tracking(new_figure(4, 3).subplots(), run).figure)

@@ -66,7 +66,7 @@ def test_food_has_no_agents_colour(dispersion):
     assert not {c.colour for c in circles if c.role == "food"} & {c.colour for c in circles if c.role == "agent"}
 
 
-@pytest.mark.parametrize("name", ["reward", "diversity", "tracking", "overflow"])
+@pytest.mark.parametrize("name", ["reward", "diversity", "tracking", "action_bound_violation"])
 def test_plots_of_a_run_take_axes_and_give_axes(known, name):
     axes = new_figure(4, 3).subplots()
     assert getattr(viz, f"plot_{name}")(axes, known) is axes

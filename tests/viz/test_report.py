@@ -273,7 +273,7 @@ def test_a_population_of_28_with_the_papers_networks_stays_below_5_mb(tmp_path):
     with (run.folder / "metrics.jsonl").open("w") as file:
         for iteration in range(1, 401):
             for row in rows:
-                noise = {"reward": rng.normal(), "snd": abs(rng.normal()), "overflow": rng.random()}
+                noise = {"reward": rng.normal(), "snd": abs(rng.normal()), "action_bound_violation": rng.random()}
                 file.write(json.dumps({**row, **noise, "iteration": iteration, "frames": 60_000 * iteration}) + "\n")
     path = write_report(load(run.folder))
     found = payload_of(path)

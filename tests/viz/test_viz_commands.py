@@ -100,7 +100,7 @@ def test_bad_input_says_what_to_do_and_leaves_nothing_behind(capsys, tmp_path, m
     monkeypatch.chdir(tmp_path)
     shutil.copytree(trained("navigation").folder, "run")
     shutil.copytree(trained("dispersion").folder, "dispersion")
-    write_run(tmp_path / "empty", lambda *_: {"reward": 0.0, "snd": 0.0, "overflow": 0.0})
+    write_run(tmp_path / "empty", lambda *_: {"reward": 0.0, "snd": 0.0, "action_bound_violation": 0.0})
     shutil.copytree("run", "torn")
     (tmp_path / "run" / "figures").mkdir()
     (tmp_path / "folder.html").mkdir()

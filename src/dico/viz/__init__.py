@@ -20,8 +20,8 @@ from dico._lazy import lazy
 if TYPE_CHECKING:  # the public names; each is imported when it is first used, for what draws needs matplotlib and more
     from dico.viz.animations import animate_distances as animate_distances
     from dico.viz.animations import animate_episode as animate_episode
+    from dico.viz.curves import plot_action_bound_violation as plot_action_bound_violation
     from dico.viz.curves import plot_diversity as plot_diversity
-    from dico.viz.curves import plot_overflow as plot_overflow
     from dico.viz.curves import plot_reward as plot_reward
     from dico.viz.curves import plot_tracking as plot_tracking
     from dico.viz.decision import plot_decision as plot_decision

@@ -10,7 +10,14 @@ from dico.analysis import align, bounds_of, check_comparable, in_order, level_of
 from dico.runs import Run
 from dico.runs.episodes import play
 from dico.viz.axis import axis_of
-from dico.viz.curves import desires, level_legend, plot_diversity, plot_overflow, plot_reward, plot_tracking
+from dico.viz.curves import (
+    desires,
+    level_legend,
+    plot_action_bound_violation,
+    plot_diversity,
+    plot_reward,
+    plot_tracking,
+)
 from dico.viz.decision import plot_decision
 from dico.viz.distances import DISTANCE, distance_scale, matrices, plot_distances
 from dico.viz.fields import as_mapped, check_coordinates
@@ -51,9 +58,9 @@ def draw_curves(run: Run, stat: str = "mean", *, seeds: bool = False) -> Figure:
 
 
 def draw_tracking(run: Run, stat: str = "mean", *, seeds: bool = False) -> Figure:
-    """Tracking error and overflow against frames; overflow alone where nothing is desired."""
+    """Tracking error and action-bound violation against frames; the latter alone where nothing is desired."""
     with use_style():
-        plots = [plot_tracking, plot_overflow] if desires(run) else [plot_overflow]
+        plots = [plot_tracking, plot_action_bound_violation] if desires(run) else [plot_action_bound_violation]
         figure = new_figure(7.4 if len(plots) > 1 else 4.7, 2.8)
         for axes, plot in zip(figure.subplots(1, len(plots), squeeze=False).flat, plots, strict=True):
             plot(axes, run, stat, seeds=seeds)

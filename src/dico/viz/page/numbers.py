@@ -63,13 +63,13 @@ def thin(count: int, most: int = POINTS) -> Int[np.ndarray, " kept"]:
 
 def curves_by_name(run: Run) -> dict[str, Float[np.ndarray, "members iterations"]]:
     """The curves that the page shows, by the page's names."""
-    rows = run.rows()
     found = {
         "reward": analysis.curves(run, "reward"),
         "diversity": analysis.curves(run, analysis.controlled_metric(run)),
         "tracking": analysis.tracking_error(run),
     }
-    return found | ({"overflow": analysis.curves(run, "overflow")} if "overflow" in rows[0] else {})
+    violation = "action_bound_violation"
+    return found | ({violation: analysis.curves(run, violation)} if violation in run.rows()[0] else {})
 
 
 def _iterations_to_show(frames: Float[np.ndarray, " iterations"]) -> Int[np.ndarray, " kept"]:

@@ -107,7 +107,12 @@ def metrics(metric: str) -> list[dict[str, Any]]:
         _metric("reward", "Reward per step", "Mean reward per step and agent of the collected batch."),
         _metric("diversity", f"Measured {metric}", "Of the scaled policies, on the collected batch.", least=0.0),
         _metric("tracking", "Tracking error", f"Of the measured {metric}, relative to the desired one.", least=0.0),
-        _metric("overflow", "Overflow", "How far the farthest mean action lies outside the action box.", least=0.0),
+        _metric(
+            "action_bound_violation",
+            "Action-bound violation",
+            "How far the farthest mean action lies outside the action box.",
+            least=0.0,
+        ),
     ]
 
 
