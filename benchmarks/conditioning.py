@@ -56,7 +56,7 @@ PARTS = 20
 """Rewards are kept as means over so many parts of the training."""
 LAST = 0.2
 """Other columns as the mean over this share of the batches, the last ones."""
-COLUMNS = ("snd", "snd_acted", "overflow", "overflow_all", "scale")
+COLUMNS = ("snd", "snd_acted", "action_bound_violation", "action_bound_violation_all", "scale")
 
 
 def config_of(options: argparse.Namespace, variant: str) -> Config:
@@ -124,9 +124,10 @@ def table(results: dict[str, Any]) -> None:
             error = " ".join(f"{seed.get('worst_mean_of_20', np.nan):.0%}" for seed in seeds)
             within = " ".join(f"{seed.get('batches_within_15', np.nan):.0%}" for seed in seeds)
             most = " ".join(f"{seed['max_scale']:.2g}" for seed in seeds)
+            beyond, beyond_all = last["action_bound_violation"], last["action_bound_violation_all"]
             print(
                 f"  {level:>5} reward {reward} | snd {last['snd']} acted {last['snd_acted']} | worst 20 {error} within "
-                f"15 % {within} | scale {most} > {last['scale']} | out {last['overflow']} / {last['overflow_all']}"
+                f"15 % {within} | scale {most} > {last['scale']} | out {beyond} / {beyond_all}"
             )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dico.viz.colours import level_colours
-from dico.viz.style import new_figure, styled
+from dico.viz.style import new_figure, use_style
 
 LINES = {"cpu eager": "-", "cuda eager": "--", "cuda compiled": "-.", "cuda graphs": ":"}
 LATE = 0.5
@@ -42,7 +42,7 @@ def table(rows: list[dict[str, Any]], levels: list[str]) -> None:
 def draw(rows: list[dict[str, Any]], levels: list[str], path: Path) -> None:
     """Every stage's mean over seeds, and the span of the seeds on the CPU."""
     colours = level_colours(levels)
-    with styled():
+    with use_style():
         figure = new_figure(7.0, 3.2)
         for axis, column, name in zip(
             figure.subplots(1, 2), ("reward", "snd"), ("mean reward per step", "measured SND"), strict=True

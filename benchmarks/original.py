@@ -126,10 +126,10 @@ def draw(measured: dict[str, Any], path: Path) -> None:
 
     A team without diversity is scaled by 0, whatever its estimate: of level 0 only the reward is drawn.
     """
-    from dico.viz.style import new_figure, styled
+    from dico.viz.style import new_figure, use_style
 
     levels = in_order(measured["curves"]["population"])
-    with styled():
+    with use_style():
         figure = new_figure(2.7 * len(levels) + 0.6, 6.0)
         figure.set_layout_engine("constrained")
         axes = figure.subplots(len(TITLES), len(levels), sharex=True, squeeze=False)

@@ -47,7 +47,7 @@ def test_training_eval_and_resume(capsys, tmp_path):
         "snd",
         "snd_hat",
         "scale",
-        "overflow",
+        "action_bound_violation",
         "seconds",
     }
     assert needed <= rows[0].keys()

@@ -7,7 +7,7 @@ from dico import action_space_loss
 LOW, HIGH = torch.tensor([-1.0, -2.0]), torch.tensor([1.0, 0.5])
 
 
-def test_it_is_the_largest_overflow_over_agents():
+def test_it_is_the_largest_violation_over_agents():
     mean = 3 * torch.randn(5, 4, 3, 2)
     beyond = (mean - HIGH).clamp_min(0) + (LOW - mean).clamp_min(0)
     torch.testing.assert_close(action_space_loss(mean, LOW, HIGH), beyond.norm(dim=-1).max(-1).values)

@@ -11,7 +11,7 @@ from jaxtyping import Int, Shaped
 from torch import Tensor
 
 MEASURED_FRAMES = 4096
-"""SND, overflow and the like are measured on up to so many frames of each batch."""
+"""SND, action-bound violation and the like are measured on up to so many frames of each batch."""
 MEASURED_ROWS = 16_384
 """And on up to so many observations, of which a frame has one for each agent."""
 MAX_DISTANCES = 16

@@ -24,8 +24,8 @@ TASKS = {
     "masac": DicoTask.TAG,
 }
 COLUMNS = {
-    "member", "constraint", "seed", "iteration", "frames", "reward", "snd", "snd_hat", "scale", "overflow", "distances",
-    "seconds",
+    "member", "constraint", "seed", "iteration", "frames", "reward", "snd", "snd_hat", "scale",
+    "action_bound_violation", "distances", "seconds",
 }  # fmt: skip
 
 
@@ -86,7 +86,7 @@ def test_diversity_is_logged_beside_the_returns(tmp_path):
     assert opened.metric("reward")[0].tolist() == rewards.means
     assert experiment.callbacks[0].final_reward() == rewards.means[-1]
     assert scalars(experiment, "train_agents_snd") == pytest.approx(opened.metric("snd")[0].tolist())
-    for name in ("snd_hat", "scale", "overflow", "desired_snd", "snd_error", "loss_action_space"):
+    for name in ("snd_hat", "scale", "action_bound_violation", "desired_snd", "snd_error", "loss_action_space"):
         assert len(scalars(experiment, f"train_agents_{name}")) == 3
     assert scalars(experiment, "train_agents_desired_snd") == pytest.approx([0.3] * 3)
 
@@ -125,10 +125,10 @@ def test_as_many_frames_are_measured_as_by_the_population_trainer(tmp_path):
 
 def test_the_action_loss_brings_means_into_the_box(tmp_path):
     model = DicoConfig(desired_snd=2.7, num_cells=[8], initial="desired", action_loss_lr=0.01, squash_shared=False)
-    overflow = {}
+    beyond = {}
     for weight in (0.0, 1.0):
         model.action_loss_weight = weight
         (tmp_path / str(weight)).mkdir()
         experiment = run(tmp_path / str(weight), model=model, lr=1e-9, on_policy_n_minibatch_iters=8, evaluation=False)
-        overflow[weight] = dico.load(experiment.folder_name).metric("overflow")[0, -1].item()
-    assert overflow[1.0] < 0.7 * overflow[0.0]
+        beyond[weight] = dico.load(experiment.folder_name).metric("action_bound_violation")[0, -1].item()
+    assert beyond[1.0] < 0.7 * beyond[0.0]

@@ -29,3 +29,19 @@ def test_a_folder_of_format_1_opens():
     stacked = run.policies(indices=[1])
     torch.testing.assert_close(stacked(obs[None])[0], policy(obs))
     assert run.task().n_agents == 2
+
+
+def test_columns_of_earlier_versions_have_their_names_of_today():
+    run = dico.load(HERE / "format-1")
+    assert '"overflow_all"' in (HERE / "format-1" / "metrics.jsonl").read_text()
+    for name in ("action_bound_violation", "action_bound_violation_all"):
+        assert run.metric(name).isfinite().all()
+    assert not any("overflow" in name for row in run.rows() for name in row)
+
+
+def test_a_folder_of_format_1_is_drawn(tmp_path):
+    run = dico.load(HERE / "format-1")
+    figures = dico.viz.draw_figures([run])
+    assert "Action-bound violation" in [axes.get_title() for axes in figures["tracking"].axes]
+    page = dico.viz.write_report(run, tmp_path / "page.html").read_text("utf-8")
+    assert '"action_bound_violation":{' in page

@@ -93,16 +93,16 @@ def test_off_does_neither(algorithm):
 @algorithms
 def test_learning_takes_the_loss_into_account(algorithm):
     """On the same batch, both ways end up nearer to the box than without it, where the policy is free to move."""
-    overflow = {}
+    beyond = {}
     for way in ("off", "separate", "merged"):
         ours, obs = outside(
             algorithm, action_loss=way, action_loss_weight=10.0, action_loss_lr=1e-2, updates=20, lr=1e-3
         )
         ours.learn(batch_of(ours))
         with torch.no_grad():
-            overflow[way] = ours.action_loss(ours.policy(obs))[1]
-    assert overflow["separate"] < overflow["off"]
-    assert overflow["merged"] < overflow["off"]
+            beyond[way] = ours.action_loss(ours.policy(obs))[1]
+    assert beyond["separate"] < beyond["off"]
+    assert beyond["merged"] < beyond["off"]
 
 
 @algorithms

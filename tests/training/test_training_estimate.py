@@ -126,8 +126,8 @@ def test_snd_acted_is_of_actions_in_the_box(algorithm):
     torch.testing.assert_close(measured["snd_acted"], snd(acted))
     assert measured["snd_acted"][0] <= max_snd(TEAM.n_agents, TEAM.low, TEAM.high).value < measured["snd"][0]
     beyond = (everyone - everyone.clamp(low, high)).norm(dim=-1).amax(-1).mean(1)
-    torch.testing.assert_close(measured["overflow_all"], beyond)
-    assert (measured["overflow_all"] != measured["overflow"]).all()
+    torch.testing.assert_close(measured["action_bound_violation_all"], beyond)
+    assert (measured["action_bound_violation_all"] != measured["action_bound_violation"]).all()
 
 
 @pytest.mark.parametrize("frames", [None, 7])

@@ -27,7 +27,7 @@ def check_same(rows, k, alone_rows, ours, alone):
         assert found.keys() == expected.keys()
         for name in ("member", "constraint", "seed", "iteration", "frames"):
             assert found[name] == expected[name]
-        for name in ("reward", "snd", "snd_hat", "scale", "overflow"):
+        for name in ("reward", "snd", "snd_hat", "scale", "action_bound_violation"):
             assert found[name] == pytest.approx(expected[name], rel=1e-4, abs=1e-5), name
     for mine, its in zip(ours.learners, alone.learners, strict=True):
         expected = parameters(its)
@@ -87,7 +87,11 @@ def test_every_task_trains(task):
     ours = Population(preset("quick", task, **SMALL | SHORT | {"snd": ("0", "0.5"), "frames": 80}))
     before = [parameters(each) for each in ours.learners]
     rows = ours.iterate() + ours.iterate()
-    assert all(math.isfinite(row[name]) for row in rows for name in ("reward", "snd", "snd_hat", "scale", "overflow"))
+    assert all(
+        math.isfinite(row[name])
+        for row in rows
+        for name in ("reward", "snd", "snd_hat", "scale", "action_bound_violation")
+    )
     assert not any(same(b, parameters(each)) for b, each in zip(before, ours.learners, strict=True))
 
 
@@ -111,4 +115,4 @@ def test_rows_tell_who_and_when():
     rows = ours.iterate()
     told = [tuple(row[name] for name in ("member", "constraint", "seed", "iteration", "frames")) for row in rows]
     assert told == [(1, "0.3", 1, 2, 80), (2, "free", 0, 2, 80)]
-    assert {"reward", "snd", "snd_hat", "scale", "overflow", "seconds"} <= rows[0].keys()
+    assert {"reward", "snd", "snd_hat", "scale", "action_bound_violation", "seconds"} <= rows[0].keys()

@@ -46,7 +46,7 @@ def test_stages_agree(algorithm, options, stage, device, monkeypatch):
     for _ in range(2):
         expected, rows = eager.iterate(), fast.iterate()
         for row, other in zip(rows, expected, strict=True):
-            for name in ("reward", "snd", "snd_hat", "scale", "overflow"):
+            for name in ("reward", "snd", "snd_hat", "scale", "action_bound_violation"):
                 assert row[name] == pytest.approx(other[name], rel=1e-3, abs=1e-5), name
     for name, value in fast.tensors().items():
         torch.testing.assert_close(value, eager.tensors()[name], rtol=1e-3, atol=1e-4, msg=name)

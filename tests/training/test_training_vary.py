@@ -41,7 +41,7 @@ def test_a_member_learns_as_in_a_population_where_all_have_its_number(name, algo
     for k, value in enumerate(values):
         alone = population(algorithm=algorithm, **(WIDE | {name: value}))
         (expected,) = [alone.iterate() for _ in range(2)][-1]
-        for column in ("reward", "snd", "snd_hat", "scale", "overflow"):
+        for column in ("reward", "snd", "snd_hat", "scale", "action_bound_violation"):
             assert rows[k][column] == pytest.approx(expected[column], rel=1e-4, abs=1e-6), column
     mine, other = (dict(both.learners[0].policy.named_parameters())["deviations.mlp.0.weight"][k] for k in range(2))
     assert not torch.allclose(mine, other, rtol=1e-5, atol=1e-7)

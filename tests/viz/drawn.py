@@ -20,7 +20,11 @@ def legend_of(figure):
 def steady(level, seed, iteration):
     """Reward peaks at 0.5; SND a tenth above what is desired, 1.6 for free."""
     desired = 1.6 if level == "free" else float(level)
-    return {"reward": 1 - (desired - 0.5) ** 2 + 0.01 * seed, "snd": 1.1 * desired, "overflow": 0.02 * desired}
+    return {
+        "reward": 1 - (desired - 0.5) ** 2 + 0.01 * seed,
+        "snd": 1.1 * desired,
+        "action_bound_violation": 0.02 * desired,
+    }
 
 
 def known_run(folder):
@@ -39,4 +43,4 @@ def known_fixture():
 
 def lost(*_):
     """A member that diverged."""
-    return {"reward": None, "snd": None, "overflow": None, "distances": [None], "diverged": True}
+    return {"reward": None, "snd": None, "action_bound_violation": None, "distances": [None], "diverged": True}

@@ -31,7 +31,7 @@ nan = math.nan
 def steady(level, seed, iteration):
     """Reward 10 x level + seed; SND a tenth above what is desired."""
     desired = 1.0 if level == "free" else float(level)
-    return {"reward": 10 * desired + seed, "snd": 1.1 * desired, "overflow": 0.0}
+    return {"reward": 10 * desired + seed, "snd": 1.1 * desired, "action_bound_violation": 0.0}
 
 
 def test_levels_are_in_order_of_diversity_with_free_last(tmp_path):
@@ -129,7 +129,7 @@ def test_summary_of_each_level(tmp_path):
 def test_members_that_diverged_are_left_out_and_counted(tmp_path):
     def values(level, seed, iteration):
         if level == "0.5" and (seed == 0 or seed == 1) and iteration > 3:
-            return {"reward": None, "snd": None, "overflow": 0.0, "diverged": True}
+            return {"reward": None, "snd": None, "action_bound_violation": 0.0, "diverged": True}
         return steady(level, seed, iteration)
 
     run = write_run(tmp_path / "run", values, seeds=3)

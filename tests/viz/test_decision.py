@@ -11,31 +11,31 @@ from dico.bounds import max_snd
 from dico.viz.decision import plot_decision
 from dico.viz.figures import draw_decision
 from dico.viz.gallery import write_figures
-from dico.viz.limits import wall
+from dico.viz.limits import max_snd_limit
 from dico.viz.style import new_figure, save
 
 known = known_fixture()
 
 
-def test_the_wall_is_the_largest_snd_of_the_box(known):
+def test_the_limit_is_the_largest_snd_of_the_box(known):
     clamped = replace(known, groups=({**known.groups[0], "kind": "deterministic"},))
     axes = plot_decision(new_figure(4, 3).subplots(), [clamped])
-    (drawn,) = (line for line in axes.get_lines() if line.get_gid() == "wall")
-    assert drawn.get_xdata()[0] == wall(clamped).value == max_snd(2, [-1, -1], [1, 1]).value
+    (drawn,) = (line for line in axes.get_lines() if line.get_gid() == "limit")
+    assert drawn.get_xdata()[0] == max_snd_limit(clamped).value == max_snd(2, [-1, -1], [1, 1]).value
     assert "largest SND in the action box: 2.83" in said(axes.figure)
 
 
-def test_means_before_a_tanh_have_no_wall(known):
+def test_means_before_a_tanh_have_no_limit(known):
     axes = plot_decision(new_figure(4, 3).subplots(), [known])
-    assert wall(known) is None
+    assert max_snd_limit(known) is None
     assert "action box" not in said(axes.figure)
 
 
-def test_no_wall_for_another_metric(tmp_path):
+def test_no_limit_for_another_metric(tmp_path):
     run = write_run(tmp_path / "run", lambda *a: steady(*a) | {"hse": 0.2}, metric="hse")
     axes = plot_decision(new_figure(4, 3).subplots(), [run])
-    assert wall(run) is None
-    assert not [line for line in axes.get_lines() if line.get_gid() == "wall"]
+    assert max_snd_limit(run) is None
+    assert not [line for line in axes.get_lines() if line.get_gid() == "limit"]
     assert axes.get_xlabel() == "desired HSE"
 
 
@@ -98,11 +98,11 @@ def test_a_level_that_wholly_diverged_is_in_the_legend(tmp_path):
     assert "all members diverged" in texts(figure)
 
 
-def test_one_agent_has_no_wall(tmp_path):
+def test_one_agent_has_no_limit(tmp_path):
     run = write_run(tmp_path / "run", steady)
     alone = replace(run, groups=({**run.groups[0], "n_agents": 1},))
-    assert wall(alone) is None
-    assert not [line for line in draw_decision([alone]).axes[0].get_lines() if line.get_gid() == "wall"]
+    assert max_snd_limit(alone) is None
+    assert not [line for line in draw_decision([alone]).axes[0].get_lines() if line.get_gid() == "limit"]
 
 
 def test_no_whisker_crosses_the_word_best(known):

@@ -64,12 +64,12 @@ def test_stochastic_policies_are_squashed_and_deterministic_ones_clamped():
 
 
 def test_a_map_and_an_episode_of_one_seed_start_alike(navigation):
-    from dico.viz.cast import choose
+    from dico.viz.selection import choose
 
-    cast = choose(navigation)
-    start = map_state(lambda tensor: tensor[0, 0, 0], cast.record(7).states)
-    assert torch.equal(cast.start(7).goal, start.goal)
-    assert not torch.equal(cast.start(8).goal, start.goal)
+    selection = choose(navigation)
+    start = map_state(lambda tensor: tensor[0, 0, 0], selection.record(7).states)
+    assert torch.equal(selection.start(7).goal, start.goal)
+    assert not torch.equal(selection.start(8).goal, start.goal)
 
 
 def test_members_chosen_are_those_of_the_run(navigation):

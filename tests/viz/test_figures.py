@@ -14,7 +14,6 @@ from matplotlib.text import Text
 
 from dico.analysis import curves, levels, tracking_error
 from dico.runs import RunError, load
-from dico.viz.cast import choose, one_of_each, seeds_of
 from dico.viz.colours import level_colours
 from dico.viz.curves import plot_diversity, plot_tracking
 from dico.viz.distances import matrices
@@ -28,6 +27,7 @@ from dico.viz.figures import (
     draw_tracking,
     draw_trajectories,
 )
+from dico.viz.selection import choose, one_of_each, seeds_of
 from dico.viz.style import new_figure, save
 
 known = known_fixture()
@@ -87,7 +87,7 @@ def test_every_statistic_says_what_it_is_of(known, draw, stat):
 
 def test_members_that_diverged_are_counted_in_the_legend(tmp_path):
     def values(level, seed, iteration):
-        lost = {"reward": None, "snd": None, "overflow": None, "diverged": True}
+        lost = {"reward": None, "snd": None, "action_bound_violation": None, "diverged": True}
         return lost if (level, seed) == ("0.5", 1) else steady(level, seed, iteration)
 
     run = write_run(tmp_path / "run", values, seeds=3)
@@ -96,13 +96,13 @@ def test_members_that_diverged_are_counted_in_the_legend(tmp_path):
 
 
 def test_a_map_is_the_field_of_each_level_on_one_scale(navigation):
-    cast = choose(navigation, seed=1)
-    figure = draw_map(cast, 3, resolution=12, arrows=True)
+    selection = choose(navigation, seed=1)
+    figure = draw_map(selection, 3, resolution=12, arrows=True)
     axes = figure.axes[:3]
     assert [each.get_title() for each in axes] == ["desired SND 0", "desired SND 0.5", "free"]
     norms = {(each.images[0].norm.vmin, each.images[0].norm.vmax) for each in axes}
     assert len(norms) == 1
-    alone = diversity_field(navigation.policy("0.5", seed=1), cast.task, cast.start(3), resolution=12)
+    alone = diversity_field(navigation.policy("0.5", seed=1), selection.task, selection.start(3), resolution=12)
     np.testing.assert_allclose(axes[1].images[0].get_array(), alone.snd.numpy(), rtol=1e-4, atol=1e-6)
     arrows = [child for child in axes[1].get_children() if isinstance(child, Quiver)]
     assert len(arrows) == 2
@@ -121,7 +121,7 @@ def test_a_map_over_observed_numbers_shows_what_was_seen(dispersion):
 
 
 def test_strips_have_a_row_for_each_level_from_the_same_start(navigation):
-    figure = draw_trajectories(choose(navigation), seed=2, frames=4)
+    figure = draw_trajectories(choose(navigation), seed=2, pictures=4)
     axes = np.array(figure.axes).reshape(3, 4)
     assert [each.get_title() for each in axes[0]][::3] == ["step 0", "step 100"]
     assert [row[0].get_ylabel() for row in axes] == ["desired SND\n0", "desired SND\n0.5", "free"]
@@ -179,7 +179,7 @@ def test_no_texts_overlap(navigation, known, name, tmp_path):
 
     def bounded(folder, **settings):
         snd = ("<=0.3", "0.2..0.5", ">=0.3", "0.3", "free")
-        values = lambda level, seed, _: {"reward": 0.1 * len(level) + seed, "snd": 0.3, "overflow": 0.0}  # noqa: E731
+        values = lambda level, seed, _: {"reward": 0.1 * len(level) + seed, "snd": 0.3, "action_bound_violation": 0.0}  # noqa: E731
         return write_run(tmp_path / folder, values, snd=snd, **settings)
 
     draw = {
@@ -238,17 +238,23 @@ def test_pictures_say_of_which_checkpoint_they_are(navigation, tmp_path):
     with (run.folder / "metrics.jsonl").open("a") as lines:
         lines.writelines(json.dumps(row) + "\n" for row in rows)
     run = load(run.folder)
-    cast = choose(run)
-    for figure in (draw_map(cast, resolution=4), draw_slice(cast, (0, 1), resolution=4), draw_trajectories(cast)):
+    selection = choose(run)
+    for figure in (
+        draw_map(selection, resolution=4),
+        draw_slice(selection, (0, 1), resolution=4),
+        draw_trajectories(selection),
+    ):
         assert "checkpoint after 2,000 frames" in said(figure)
     assert "after 2,400 frames" in said(draw_curves(run))
 
 
 def test_free_alone_has_no_tracking_and_nothing_dashed(tmp_path):
-    run = write_run(tmp_path / "run", lambda *_: {"reward": 1e-5, "snd": 1.0, "overflow": 0.0}, snd=("free",))
+    run = write_run(
+        tmp_path / "run", lambda *_: {"reward": 1e-5, "snd": 1.0, "action_bound_violation": 0.0}, snd=("free",)
+    )
     figure = draw_tracking(run)
     (axes,) = figure.axes
-    assert axes.get_title() == "Overflow"
+    assert axes.get_title() == "Action-bound violation"
     assert axes.get_ylim()[0] < 0 < axes.get_ylim()[1]  # the line at zero is seen
     assert "dashed" not in said(draw_curves(run))
     assert "nothing desired" in texts(plot_tracking(new_figure(4, 3).subplots(), run).figure)

@@ -258,6 +258,6 @@ def test_the_browsers_actions_are_pytorchs(calculator, kind):
 
 def test_a_limit_known_within_bounds_is_shown_so(opened, found, tmp_path):
     unsure = found["runs"][0] | {"maximum": 0.61, "bound": 0.72}
-    page = opened(written(tmp_path / "wall.html", found | {"runs": [unsure]}))
+    page = opened(written(tmp_path / "limit.html", found | {"runs": [unsure]}))
     assert "More than 0.72 does not fit" in page.locator("#decision .lead").inner_text()
     assert page.locator("#decision .note").text_content() == "largest in the action box: 0.61 to 0.72"

@@ -14,8 +14,8 @@ from dico import viz
 from dico.random import Random
 from dico.tasks import from_settings
 from dico.tasks.scene import TEAM
-from dico.viz.cast import choose
 from dico.viz.scenes import Picture
+from dico.viz.selection import choose
 from dico.viz.style import new_figure
 from dico.viz.views import legend
 
@@ -24,8 +24,8 @@ navigation, dispersion, sampling = map(fixture_of, ("navigation", "dispersion", 
 
 
 def test_eaten_food_leaves_a_ring(dispersion):
-    cast = choose(dispersion)
-    scene = cast.scene(cast.record(0), 0)
+    selection = choose(dispersion)
+    scene = selection.scene(selection.record(0), 0)
     food = next(circle for circle in scene.circles if circle.role == "food")
     eaten = torch.zeros_like(food.visible)
     scene = replace(scene, circles=(replace(food, visible=~eaten), replace(food, visible=eaten)))
@@ -38,8 +38,8 @@ def test_eaten_food_leaves_a_ring(dispersion):
 
 
 def test_sampled_cells_are_white(sampling):
-    cast = choose(sampling)
-    picture = Picture(new_figure(2, 2).subplots(), cast.scene(cast.record(0), 0))
+    selection = choose(sampling)
+    picture = Picture(new_figure(2, 2).subplots(), selection.scene(selection.record(0), 0))
     picture.show(100)
     cells = picture.axes.images[0].get_array()
     visited = (cells == 1).all(-1)
@@ -61,12 +61,12 @@ def test_scenes_are_told_apart_in_words():
 
 
 def test_food_has_no_agents_colour(dispersion):
-    cast = choose(dispersion)
-    circles = cast.scene(cast.record(0), 0).circles
+    selection = choose(dispersion)
+    circles = selection.scene(selection.record(0), 0).circles
     assert not {c.colour for c in circles if c.role == "food"} & {c.colour for c in circles if c.role == "agent"}
 
 
-@pytest.mark.parametrize("name", ["reward", "diversity", "tracking", "overflow"])
+@pytest.mark.parametrize("name", ["reward", "diversity", "tracking", "action_bound_violation"])
 def test_plots_of_a_run_take_axes_and_give_axes(known, name):
     axes = new_figure(4, 3).subplots()
     assert getattr(viz, f"plot_{name}")(axes, known) is axes
@@ -74,25 +74,27 @@ def test_plots_of_a_run_take_axes_and_give_axes(known, name):
 
 
 def test_other_plots_take_axes_and_give_axes(navigation):
-    cast = choose(navigation)
-    state = cast.start(0)
-    field = cast.fields(state, resolution=5)[1]
+    selection = choose(navigation)
+    state = selection.start(0)
+    field = selection.fields(state, resolution=5)[1]
     row = new_figure(12, 3).subplots(1, 5)
     assert viz.plot_decision(row[0], [navigation]) is row[0]
-    assert viz.plot_map(row[1], field, cast.task, state) is row[1]
+    assert viz.plot_map(row[1], field, selection.task, state) is row[1]
     assert viz.plot_slice(row[2], field, (0, 1), torch.zeros(3, 4)) is row[2]
     assert viz.plot_distances(row[3], viz.matrices(navigation)[0, -1]) is row[3]
     for axes in row[1:4]:
         assert axes.images[0].get_array().size
-    assert viz.plot_strip(row[4:], cast.scene(cast.record(0), 0), [3])[0] is row[4]
+    assert viz.plot_strip(row[4:], selection.scene(selection.record(0), 0), [3])[0] is row[4]
 
 
 @pytest.mark.parametrize(("agents", "expected"), [(None, (0, 1)), ((3, 1), (3, 1))])
 def test_arrows_have_their_agents_colours(navigation, agents, expected):
-    cast = choose(navigation)
-    state = cast.start(0)
-    field = cast.fields(state, resolution=5)[1]
-    axes = viz.plot_map(new_figure(3, 3).subplots(), field, cast.task, state, None, cast.actions(field), agents)
+    selection = choose(navigation)
+    state = selection.start(0)
+    field = selection.fields(state, resolution=5)[1]
+    axes = viz.plot_map(
+        new_figure(3, 3).subplots(), field, selection.task, state, None, selection.actions(field), agents
+    )
     arrows = [each for each in axes.get_children() if isinstance(each, Quiver)]
     assert [to_hex(each.get_facecolor()[0]) for each in arrows] == [TEAM[agent] for agent in expected]
 

@@ -18,7 +18,7 @@ from dico.policy import DiCo
 from dico.runs import RunError, load
 from dico.tasks.navigation import NavigationState
 from dico.training.config import Config
-from dico.viz.page.encode import packed, quantised
+from dico.viz.page.encode import pack, quantise
 from dico.viz.page.inline import json_in_html, page
 from dico.viz.page.networks import BITS, TOLERANCE, Layer, encode_policy
 from dico.viz.page.numbers import POINTS
@@ -273,7 +273,7 @@ def test_a_population_of_28_with_the_papers_networks_stays_below_5_mb(tmp_path):
     with (run.folder / "metrics.jsonl").open("w") as file:
         for iteration in range(1, 401):
             for row in rows:
-                noise = {"reward": rng.normal(), "snd": abs(rng.normal()), "overflow": rng.random()}
+                noise = {"reward": rng.normal(), "snd": abs(rng.normal()), "action_bound_violation": rng.random()}
                 file.write(json.dumps({**row, **noise, "iteration": iteration, "frames": 60_000 * iteration}) + "\n")
     path = write_report(load(run.folder))
     found = payload_of(path)
@@ -296,7 +296,7 @@ def test_networks_use_as_few_bits_as_keep_their_outputs():
     assert bits < finer
     assert {bits, finer} <= set(BITS)
     layer = Layer(np.random.default_rng(0).normal(size=(64, 3)), np.zeros(3))
-    assert np.abs(layer.rounded(24).weight - layer.weight).max() < TOLERANCE / 10
+    assert np.abs(layer.round_to(24).weight - layer.weight).max() < TOLERANCE / 10
     assert np.abs(layer.whole(16)).max() == 2**15 - 1
 
 
@@ -309,11 +309,11 @@ def test_only_mlps_are_encoded():
 
 def test_encodings_come_back():
     values = np.random.default_rng(0).integers(-(2**17), 2**17, 1001)
-    bits = np.unpackbits(np.frombuffer(base64.b64decode(packed(values, 18)), np.uint8))[: 18 * 1001].reshape(-1, 18)
+    bits = np.unpackbits(np.frombuffer(base64.b64decode(pack(values, 18)), np.uint8))[: 18 * 1001].reshape(-1, 18)
     assert ((bits @ (1 << np.arange(17, -1, -1))) - 2**17 == values).all()
     numbers = np.random.default_rng(1).normal(size=(5, 7))
-    assert np.abs(unquantised(quantised(numbers)) - numbers.ravel()).max() < 1e-4
-    assert (unquantised(quantised(np.full(3, 2.5))) == 2.5).all()
+    assert np.abs(unquantised(quantise(numbers)) - numbers.ravel()).max() < 1e-4
+    assert (unquantised(quantise(np.full(3, 2.5))) == 2.5).all()
 
 
 def test_a_file_that_cannot_be_written_is_an_error(run, tmp_path):

@@ -12,7 +12,7 @@ from report_runs import payload_of, report_fixtures, small_run, without_checkpoi
 
 from dico.runs import RunError, load
 from dico.viz.axis import axis_of
-from dico.viz.limits import wall
+from dico.viz.limits import max_snd_limit
 from dico.viz.page.numbers import numbers
 from dico.viz.report import payload, write_report
 from dico.viz.reproduce import about, command
@@ -124,7 +124,7 @@ def test_the_slider_stays_where_precision_was_checked(run):
 def test_a_limit_known_only_within_bounds_is_said_so(run):
     clamped = {**run.groups[0], "kind": "deterministic"}
     many = replace(run, groups=({**clamped, "n_agents": 41, "low": [-1.0] * 7, "high": [1.0] * 7},))
-    limit = wall(many)
+    limit = max_snd_limit(many)
     assert limit is not None
     assert not limit.exact
     shown = numbers(many, "mean", axis_of([many]))
@@ -132,11 +132,11 @@ def test_a_limit_known_only_within_bounds_is_said_so(run):
     assert shown["bound"] == limit.upper_bound
 
 
-def test_a_lone_agent_has_no_wall(run):
+def test_a_lone_agent_has_no_limit(run):
     clamped = {**run.groups[0], "kind": "deterministic"}
-    limit = wall(replace(run, groups=(clamped,)))
+    limit = max_snd_limit(replace(run, groups=(clamped,)))
     assert limit is not None
     assert limit.value == pytest.approx(8**0.5)
-    assert wall(replace(run, groups=({**clamped, "n_agents": 1},))) is None
-    assert wall(replace(run, groups=(clamped,), config={**run.config, "metric": "hse"})) is None
-    assert wall(run) is None  # stochastic
+    assert max_snd_limit(replace(run, groups=({**clamped, "n_agents": 1},))) is None
+    assert max_snd_limit(replace(run, groups=(clamped,), config={**run.config, "metric": "hse"})) is None
+    assert max_snd_limit(run) is None  # stochastic

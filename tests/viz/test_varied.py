@@ -12,7 +12,7 @@ from dico.analysis import (
     curves,
     desired_of,
     final,
-    grouped_by,
+    group_fields,
     level_of,
     levels,
     of_level,
@@ -24,7 +24,7 @@ from dico.analysis import (
 from dico.commands.progress import level_table
 from dico.members import Member, level_text, parse_level
 from dico.runs import RunError, evaluate
-from dico.viz.cast import one_of_each
+from dico.viz.selection import one_of_each
 
 trained = trained_fixture()
 
@@ -33,7 +33,7 @@ def test_levels_are_what_members_differ_in_in_order(tmp_path):
     taus, both = two_taus(tmp_path / "taus"), two_by_two(tmp_path / "both")
     assert levels(taus) == ["tau=0.01", "tau=0.3"]
     assert levels(both) == ["0.5, tau=0.01", "0.5, tau=0.3", "free, tau=0.01", "free, tau=0.3"]
-    assert [grouped_by(run) for run in (taus, both)] == [("tau",), ("constraint", "tau")]
+    assert [group_fields(run) for run in (taus, both)] == [("tau",), ("constraint", "tau")]
     one = write_run(tmp_path / "one", lambda *_: {"reward": 0.0, "snd": 0.0}, vary=("tau=0.3",), frames=6000)
     assert levels(one) == ["0", "0.5", "free"]  # what has one value does not vary
 
@@ -101,7 +101,7 @@ def test_runs_are_compared_by_all_that_varies_in_any(tmp_path):
     plain = write_run(tmp_path / "plain", lambda *_: {"reward": 0.0, "snd": 0.5}, tau=0.01, frames=6000)
     taus = two_taus(tmp_path / "taus")
     runs = align([plain, taus])
-    assert [grouped_by(run) for run in runs] == [("constraint", "tau")] * 2
+    assert [group_fields(run) for run in runs] == [("constraint", "tau")] * 2
     assert levels(*runs) == ["0, tau=0.01", "0.5, tau=0.01", "1, tau=0.01", "1, tau=0.3", "free, tau=0.01"]
     other = two_taus(tmp_path / "other", snd=("0.5",))
     assert levels(*align([taus, other])) == ["0.5, tau=0.01", "0.5, tau=0.3", "1, tau=0.01", "1, tau=0.3"]

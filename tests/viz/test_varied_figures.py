@@ -61,7 +61,7 @@ def test_legends_name_all_that_differs(tmp_path):
 
 def test_the_decision_is_over_the_number_that_varies(tmp_path):
     run = two_taus(tmp_path / "run", algorithm="maddpg")
-    clamped = {**run.groups[0], "kind": "deterministic"}  # there would be a wall
+    clamped = {**run.groups[0], "kind": "deterministic"}  # there would be a limit
     object.__setattr__(run, "groups", (clamped,))
     figure = draw_decision([run])
     (axes,) = figure.axes
@@ -69,7 +69,7 @@ def test_the_decision_is_over_the_number_that_varies(tmp_path):
     points = points_of(axes)
     assert points["tau=0.01"] == pytest.approx((0.01, 1.06))
     assert points["tau=0.3"] == points["best"] == pytest.approx((0.3, 1.35))
-    assert "wall" not in points
+    assert "limit" not in points
     assert "action box" not in said(figure)
     assert [label.get_text() for label in axes.get_xticklabels()] == ["0.01", "0.3"]
     assert "best: tau=0.3" in texts(figure)
@@ -154,7 +154,7 @@ def test_both_taus_are_in_the_browser(opened, trained, tmp_path):
         assert page.locator(f"[data-chart=reward] .series[data-level='{level}']").count() == 1
     assert page.locator("#decision h2").inner_text() == "Which tau is best?"
     assert page.locator("#decision .tick-label", has_text="0.3").count() == 1
-    assert page.locator("#decision .wall").count() == 0
+    assert page.locator("#decision .limit").count() == 0
     assert page.locator("[data-chart=diversity] .desired").count() == 1
     page.locator("#decision .target").first.hover()
     assert page.locator("#decision .tip strong").inner_text() == "tau=0.01"

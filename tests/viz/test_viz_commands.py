@@ -76,10 +76,10 @@ BAD = {
     ("map", "run", "--levels", "much"): "'0.2..0.5' or 'free', got 'much'",
     ("video", "run", "--seed", "7"): "no member has snd=0 and seed=7",
     ("map", "run", "--out", "map.jpg"): "the figure's ending must be one of '.png', '.svg', '.pdf', got '.jpg'",
-    ("video", "run", "--out", "film"): "the video's ending must be one of '.mp4', '.gif', got ''",
+    ("video", "run", "--out", "video"): "the video's ending must be one of '.mp4', '.gif', got ''",
     ("map", "run", "--resolution", "0"): "resolution must be a positive integer, got 0",
     ("video", "run", "--fps", "-1"): "fps must be a positive integer, got -1",
-    ("video", "run", "--fps", "60", "--out", "film.gif"): "fps must be at most 50 for a GIF, got 60",
+    ("video", "run", "--fps", "60", "--out", "video.gif"): "fps must be at most 50 for a GIF, got 60",
     ("report", "run", "--out", "page.txt"): "the page's ending must be one of '.html', '.htm', got '.txt'",
     ("report", "run", "--out", ""): "the page's ending must be one of '.html', '.htm', got ''",
     ("report", "run", "--out", "folder.html"): "folder.html cannot be written (it is a folder)",
@@ -100,7 +100,7 @@ def test_bad_input_says_what_to_do_and_leaves_nothing_behind(capsys, tmp_path, m
     monkeypatch.chdir(tmp_path)
     shutil.copytree(trained("navigation").folder, "run")
     shutil.copytree(trained("dispersion").folder, "dispersion")
-    write_run(tmp_path / "empty", lambda *_: {"reward": 0.0, "snd": 0.0, "overflow": 0.0})
+    write_run(tmp_path / "empty", lambda *_: {"reward": 0.0, "snd": 0.0, "action_bound_violation": 0.0})
     shutil.copytree("run", "torn")
     (tmp_path / "run" / "figures").mkdir()
     (tmp_path / "folder.html").mkdir()

@@ -14,7 +14,11 @@ def by_level(level, seed, iteration):
     fields = parse_level(level)
     constraint, tau = fields.get("constraint", "1"), float(fields.get("tau", 0.3))
     desired = 1.0 if constraint == "free" else float(constraint)
-    return {"reward": desired + tau + 0.1 * seed, "snd": desired * (1.2 if tau < 0.1 else 1.0), "overflow": 0.0}
+    return {
+        "reward": desired + tau + 0.1 * seed,
+        "snd": desired * (1.2 if tau < 0.1 else 1.0),
+        "action_bound_violation": 0.0,
+    }
 
 
 def two_taus(folder, **settings):

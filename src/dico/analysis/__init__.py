@@ -12,7 +12,7 @@ from dico.analysis.members import (
     controlled_group,
     controlled_metric,
     desired_of,
-    grouped_by,
+    group_fields,
     in_order,
     level_of,
     levels,
@@ -25,7 +25,7 @@ from dico.analysis.tracking import relative_error, tracking_error
 
 __all__ = [
     "STATISTICS", "Band", "LevelSummary", "aggregate", "align", "best_level", "bounds_of", "check_comparable",
-    "controlled_group", "controlled_metric", "curves", "desired_of", "diverged", "final", "frames", "grouped_by",
+    "controlled_group", "controlled_metric", "curves", "desired_of", "diverged", "final", "frames", "group_fields",
     "in_order", "interquartile_mean", "level_of", "levels", "of_level", "relative_error", "sample_name", "sample_sizes",
     "summary", "tracking_error",
 ]  # fmt: skip

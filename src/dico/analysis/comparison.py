@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dico.analysis.measured import diverged, final, final_mean
-from dico.analysis.members import controlled_metric, desired_of, grouped_by, levels, of_level
+from dico.analysis.members import controlled_metric, desired_of, group_fields, levels, of_level
 from dico.analysis.statistics import Band, aggregate
 from dico.analysis.tracking import tracking_error
 from dico.runs import Run, RunError
@@ -74,7 +74,7 @@ def check_comparable(runs: Sequence[Run]) -> None:
 
 def _values(run: Run, chosen: np.ndarray) -> dict[str, Any]:
     """What the members of a level have in common."""
-    return {field: getattr(run.members[int(np.argmax(chosen))], field) for field in grouped_by(run)}
+    return {field: getattr(run.members[int(np.argmax(chosen))], field) for field in group_fields(run)}
 
 
 def _task(run: Run) -> Task | str:

@@ -18,10 +18,10 @@ from dico.runs import Run
 FREE = "free"
 
 
-def grouped_by(run: Run) -> tuple[str, ...]:
+def group_fields(run: Run) -> tuple[str, ...]:
     """The fields whose values make a level: those that the run was told (``Run.group_by``), or all that vary.
 
-    >>> grouped_by(run), grouped_by(run.group_by("tau", "constraint"))
+    >>> group_fields(run), group_fields(run.group_by("tau", "constraint"))
     (('constraint',), ('constraint', 'tau'))
     """
     return run.by or tuple(varying(run.members))
@@ -32,15 +32,15 @@ def align(runs: Sequence[Run]) -> list[Run]:
 
     A run that does not tell a field, as BenchMARL's do not tell numbers, is grouped by the others.
 
-    >>> [grouped_by(each) for each in align([run, run.group_by("tau")])]
+    >>> [group_fields(each) for each in align([run, run.group_by("tau")])]
     [('constraint', 'tau'), ('constraint', 'tau')]
     """
-    wanted = {field for run in runs for field in grouped_by(run)}
+    wanted = {field for run in runs for field in group_fields(run)}
     told = [[field for field in FIELDS if field in wanted and _tells(run, field)] for run in runs]
     constraints = {member.constraint for run in runs for member in run.members}
     if any(len(fields) < len(wanted) for fields in told) or (len(constraints) > 1 and not all(run.by for run in runs)):
         told = [["constraint", *fields] for fields in told]  # else a level would desire something else in another run
-    return [run if set(grouped_by(run)) == set(by) else run.group_by(*by) for run, by in zip(runs, told, strict=True)]
+    return [run if set(group_fields(run)) == set(by) else run.group_by(*by) for run, by in zip(runs, told, strict=True)]
 
 
 def levels(*runs: Run) -> list[str]:
@@ -49,7 +49,7 @@ def levels(*runs: Run) -> list[str]:
     >>> levels(run)
     ['0', '0.3', '1', 'free']
     """
-    keys = {level: level_order(member, grouped_by(run)) for run in runs for level, member in _placed(run)}
+    keys = {level: level_order(member, group_fields(run)) for run in runs for level, member in _with_levels(run)}
     return sorted(keys, key=lambda level: keys[level])
 
 
@@ -59,13 +59,13 @@ def level_of(run: Run, member: Member) -> str:
     >>> level_of(run, run.members[2]), level_of(run.group_by("seed"), run.members[2])
     ('0.3', 'seed=0')
     """
-    return level_text(member, grouped_by(run))
+    return level_text(member, group_fields(run))
 
 
 def of_level(run: Run, level: str) -> Bool[np.ndarray, " members"]:
     """Which members are of a level."""
     check_choice("level", level, levels(run))
-    return np.array([own == level for own, _ in _placed(run)])
+    return np.array([own == level for own, _ in _with_levels(run)])
 
 
 def desired_of(level: str, *runs: Run) -> str:
@@ -74,7 +74,7 @@ def desired_of(level: str, *runs: Run) -> str:
     >>> desired_of("0.3", run), desired_of("seed=0", run.group_by("seed"))
     ('0.3', 'free')
     """
-    found = {member.constraint for run in runs for own, member in _placed(run) if own == level}
+    found = {member.constraint for run in runs for own, member in _with_levels(run) if own == level}
     return found.pop() if len(found) == 1 else FREE
 
 
@@ -131,15 +131,15 @@ def _tells(run: Run, field: str) -> bool:
     return all(getattr(member, field) is not None for member in run.members)
 
 
-def _placed(run: Run) -> list[tuple[str, Member]]:
+def _with_levels(run: Run) -> list[tuple[str, Member]]:
     """Each member with its level."""
-    by = grouped_by(run)
+    by = group_fields(run)
     return [(level_text(member, by), member) for member in run.members]
 
 
 def _seeds(run: Run) -> dict[str, list[int]]:
     """The seeds of the members of each level."""
     found: dict[str, list[int]] = {}
-    for own, member in _placed(run):
+    for own, member in _with_levels(run):
         found.setdefault(own, []).append(member.seed)
     return found

@@ -20,7 +20,7 @@ COMMANDS = {
     "eval": "Let the trained members play fresh episodes.",
     "report": "Write a page about a run, or about several to compare: curves, decision, maps, episodes, live networks.",
     "map": "Draw where the team is diverse, a panel for each level.",
-    "video": "Film an episode of each level side by side, or who differs from whom over the training.",
+    "video": "Animate an episode of each level side by side, or who differs from whom over the training.",
     "bound": "The largest SND that a team can have in an action box.",
     "tasks": "List the tasks: agents, sizes of observations and actions, the paper's diversity levels.",
 }

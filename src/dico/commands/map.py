@@ -42,10 +42,10 @@ def run(options: Options, console: Console) -> int:
     check_positive("resolution", options.resolution)
     if options.coordinates and options.arrows:
         raise ValueError("arrows show actions at positions: leave out --arrows or --coordinates")
-    cast = viz.choose(load(options.run).read().group_by(*options.by), options.levels, options.seed)
+    selection = viz.choose(load(options.run).read().group_by(*options.by), options.levels, options.seed)
     if options.coordinates:
-        figure = viz.draw_slice(cast, options.coordinates, options.state_seed, resolution=options.resolution)
+        figure = viz.draw_slice(selection, options.coordinates, options.state_seed, resolution=options.resolution)
     else:
-        figure = viz.draw_map(cast, options.state_seed, resolution=options.resolution, arrows=options.arrows)
+        figure = viz.draw_map(selection, options.state_seed, resolution=options.resolution, arrows=options.arrows)
     say_where(viz.save_figure(figure, out), console)
     return 0

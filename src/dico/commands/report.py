@@ -13,7 +13,7 @@ from dico import viz
 from dico.commands import say_where
 from dico.runs import load
 from dico.viz.files import check_formats, check_page, check_place, figures_beside
-from dico.viz.once import saying_once
+from dico.viz.once import warn_once
 from dico.viz.report import default_path, write_report
 
 
@@ -47,7 +47,7 @@ def run(options: Options, console: Console) -> int:
     check_formats(options.formats)
     page = check_page(default_path(runs) if options.out is None else options.out)
     folder = figures_beside(page)
-    with saying_once():
+    with warn_once():
         drawn = {}
         if options.figures:
             draw_figures = _figures_or_cure()

@@ -13,9 +13,10 @@ from dico.commands import say_where
 from dico.runs import load
 from dico.tasks import MappedTask
 
-FILMS = ("episodes", "distances")
+SUBJECTS = ("episodes", "distances")
+"""What a video can be of."""
 DPI, GIF_DPI = 200, 100
-"""Of films; a GIF is large as it is."""
+"""Of videos; a GIF is large as it is."""
 
 
 @dataclass(frozen=True)
@@ -44,21 +45,21 @@ class Options:
 
 def run(options: Options, console: Console) -> int:
     """Draw it, showing how far it is, and say where it is."""
-    check_choice("of", options.of, FILMS)
+    check_choice("of", options.of, SUBJECTS)
     out = viz.check_video(options.out or options.run / "figures" / f"{options.of}.mp4")
     check_positive("fps", options.fps)
     viz.check_fps(options.fps, out)
     dpi = GIF_DPI if out.suffix == ".gif" else DPI
     opened = load(options.run).read().group_by(*options.by)
     if options.of == "distances":
-        drawing = viz.film_distances(opened, options.levels, options.seed, fps=options.fps, dpi=dpi)
+        drawing = viz.animate_distances(opened, options.levels, options.seed, fps=options.fps, dpi=dpi)
     else:
-        cast = viz.choose(opened, options.levels, options.seed)
-        with_map = options.map and isinstance(cast.task, MappedTask)
-        drawing = viz.film_episode(cast, options.episode_seed, with_map=with_map, fps=options.fps, dpi=dpi)
+        selection = viz.choose(opened, options.levels, options.seed)
+        with_map = options.map and isinstance(selection.task, MappedTask)
+        drawing = viz.animate_episode(selection, options.episode_seed, with_map=with_map, fps=options.fps, dpi=dpi)
     shown = track(
-        drawing.frames, f"drawing {out.name}", drawing.count,
+        drawing.images, f"drawing {out.name}", drawing.count,
         console=console, transient=True, disable=not console.is_terminal,
     )  # fmt: skip
-    say_where(viz.write_video(replace(drawing, frames=shown), out), console)
+    say_where(viz.write_video(replace(drawing, images=shown), out), console)
     return 0

@@ -192,7 +192,7 @@ class Run:
         """
         first, *others = found = self.select(snd, seed, **numbers)
         if others:
-            differing = ", ".join(f"{_called(name)} {_values(found, name)}" for name in varying(found))
+            differing = ", ".join(f"{_name_of(name)} {_values(found, name)}" for name in varying(found))
             raise RunError(f"{len(found)} members have {_wanted(snd, seed, numbers)}: choose one by {differing}")
         return first
 
@@ -212,7 +212,7 @@ class Run:
             if text in (None, member.constraint) and all(getattr(member, name) == wanted[name] for name in wanted)
         ]
         if not found:
-            fields = "; ".join(f"{_called(name)} {_values(self.members, name)}" for name in varying(self.members))
+            fields = "; ".join(f"{_name_of(name)} {_values(self.members, name)}" for name in varying(self.members))
             seeds = ", ".join(map(str, sorted({member.seed for member in self.members})))
             raise RunError(f"no member has {_wanted(text, seed, numbers)}; there are {fields} with seeds {seeds}")
         return found
@@ -254,7 +254,7 @@ def _numbers(value: Any) -> Any:
     return math.nan if value is None else value
 
 
-def _called(field: str) -> str:
+def _name_of(field: str) -> str:
     return "snd" if field == "constraint" else field
 
 

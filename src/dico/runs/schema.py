@@ -20,6 +20,8 @@ Row = dict[str, Any]
 """A line of a metrics file."""
 Say = Callable[[str], None]
 """Takes what is amiss in a folder that can be read nevertheless."""
+RENAMED = {"overflow": "action_bound_violation", "overflow_all": "action_bound_violation_all"}
+"""Columns of metrics that earlier versions wrote by another name."""
 COMMON = ("low", "high")
 """What the members of a saved policy have in common."""
 
@@ -72,15 +74,18 @@ def read_rows(path: Path, say: Say = warn) -> Iterator[Row]:
 
 
 def _row(line: str) -> Row | None:
-    """A line of a metrics file; None if it is not whole.
+    """A line of a metrics file, its columns by their names of today; None if it is not whole.
 
     >>> _row('{"member": 0, "iteration": 1, "snd": 0.3}')
     {'member': 0, 'iteration': 1, 'snd': 0.3}
+    >>> _row('{"member": 0, "iteration": 1, "overflow": 0.1}')  # of an earlier version
+    {'member': 0, 'iteration': 1, 'action_bound_violation': 0.1}
     >>> _row('{"member": 0, "iter')
     """
     try:
         row = json.loads(line)
     except ValueError:
         return None
-    placed = isinstance(row, dict) and all(isinstance(row.get(key), int) for key in ("member", "iteration"))
-    return row if placed else None
+    if not isinstance(row, dict) or not all(isinstance(row.get(key), int) for key in ("member", "iteration")):
+        return None
+    return {str(RENAMED.get(name, name)): value for name, value in row.items()}

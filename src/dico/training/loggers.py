@@ -8,7 +8,7 @@ from typing import Any
 from dico.metrics import METRICS
 from dico.training.blocks import AnyPopulation
 
-LOGGED = ("reward", "snd", "snd_hat", "scale", "overflow")
+LOGGED = ("reward", "snd", "snd_hat", "scale", "action_bound_violation")
 
 
 class TensorBoard:

@@ -31,8 +31,8 @@ def measure(learner: Learner, batch: Batch) -> dict[str, Float[Tensor, "members 
         "snd_acted": snd(learner.executed(everyone)),
         "snd_hat": policy.snd_hat.clone(),
         "scale": policy.scale(),
-        "overflow": average(action_space_loss(learner.mean(params), low, high)),
-        "overflow_all": average(action_space_loss(learner.mean(everyone), low, high)),
+        "action_bound_violation": average(action_space_loss(learner.mean(params), low, high)),
+        "action_bound_violation_all": average(action_space_loss(learner.mean(everyone), low, high)),
         **_distances(everyone),
     }
 

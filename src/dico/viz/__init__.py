@@ -8,7 +8,7 @@ What writes takes run folders and paths; what draws gives a figure; what plots t
 >>> page = viz.write_report(run)
 >>> figures = viz.write_figures([run], run.folder / "figures")
 >>> figure = viz.save_figure(viz.draw_map(viz.choose(run), arrows=True), Path("map.pdf"))
->>> film = viz.film_episode(viz.choose(run), with_map=True)  # and viz.write_video(film, Path("episode.mp4"))
+>>> video = viz.animate_episode(viz.choose(run), with_map=True)  # and viz.write_video(video, Path("episode.mp4"))
 >>> from matplotlib.figure import Figure
 >>> axes = viz.plot_reward(Figure().subplots(), run, "iqm", seeds=True)
 """
@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING
 from dico._lazy import lazy
 
 if TYPE_CHECKING:  # the public names; each is imported when it is first used, for what draws needs matplotlib and more
-    from dico.viz.cast import choose as choose
+    from dico.viz.animations import animate_distances as animate_distances
+    from dico.viz.animations import animate_episode as animate_episode
+    from dico.viz.curves import plot_action_bound_violation as plot_action_bound_violation
     from dico.viz.curves import plot_diversity as plot_diversity
-    from dico.viz.curves import plot_overflow as plot_overflow
     from dico.viz.curves import plot_reward as plot_reward
     from dico.viz.curves import plot_tracking as plot_tracking
     from dico.viz.decision import plot_decision as plot_decision
@@ -33,14 +34,13 @@ if TYPE_CHECKING:  # the public names; each is imported when it is first used, f
     from dico.viz.figures import draw_slice as draw_slice
     from dico.viz.figures import draw_tracking as draw_tracking
     from dico.viz.figures import draw_trajectories as draw_trajectories
-    from dico.viz.films import film_distances as film_distances
-    from dico.viz.films import film_episode as film_episode
     from dico.viz.gallery import draw_figures as draw_figures
     from dico.viz.gallery import save_figures as save_figures
     from dico.viz.gallery import write_figures as write_figures
     from dico.viz.maps import plot_map as plot_map
     from dico.viz.maps import plot_slice as plot_slice
     from dico.viz.report import write_report as write_report
+    from dico.viz.selection import choose as choose
     from dico.viz.style import check_figure as check_figure
     from dico.viz.style import save_figure as save_figure
     from dico.viz.trajectories import plot_strip as plot_strip

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dico.analysis import LevelSummary, bounds_of, grouped_by
+from dico.analysis import LevelSummary, bounds_of, group_fields
 from dico.runs import Run
 from dico.viz.labels import field_title
 
@@ -61,7 +61,7 @@ def axis_of(runs: Sequence[Run]) -> Axis:
     >>> axis_of([run]).title, axis_of([run.group_by("seed")])
     ('desired SND', Axis(field='seed', title='seed', logarithmic=False))
     """
-    members, fields = [member for run in runs for member in run.members], grouped_by(runs[0])
+    members, fields = [member for run in runs for member in run.members], group_fields(runs[0])
     others = [field for field in fields if field != "constraint"]
     if not others or ("constraint" in fields and len({member.constraint for member in members}) > 1):
         return Axis("constraint", field_title(runs[0], "constraint"))

@@ -24,15 +24,15 @@ def level_colours(levels: Sequence[str]) -> dict[str, str]:
     free = [level for level in levels if level.split(", ")[0] == "free"]
     controlled = [level for level in levels if level not in free]
     places = np.linspace(0, 1, len(controlled)) if len(controlled) > 1 else np.array([0.5])
-    colours = {level: mixed(float(place)) for level, place in zip(controlled, places, strict=False)}
+    colours = {level: mix(float(place)) for level, place in zip(controlled, places, strict=False)}
     greys = {level: FREE[k % len(FREE)] for k, level in enumerate(free)}
     return {level: (colours | greys)[level] for level in levels}
 
 
-def mixed(place: float) -> str:
+def mix(place: float) -> str:
     """The colour at a place from 0 to 1 along the scale.
 
-    >>> mixed(0.5)
+    >>> mix(0.5)
     '#cc4778'
     """
     stops = np.array([rgb(colour) for colour in SCALE])

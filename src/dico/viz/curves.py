@@ -1,4 +1,4 @@
-"""Metrics against frames, one colour for each level: reward, diversity, tracking error, overflow."""
+"""Metrics against frames, one colour for each level: reward, diversity, tracking error, action-bound violation."""
 
 from collections.abc import Callable
 
@@ -56,11 +56,11 @@ def plot_tracking(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = Fal
     return _from_zero(plotted)
 
 
-def plot_overflow(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = False) -> Axes:
+def plot_action_bound_violation(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = False) -> Axes:
     """How far the farthest agent's mean action lies outside the action box, on average."""
-    axes.set_title("Overflow")
+    axes.set_title("Action-bound violation")
     axes.set_ylabel("distance outside the box")
-    return _from_zero(_plot(axes, run, curves(run, "overflow"), stat, seeds))
+    return _from_zero(_plot(axes, run, curves(run, "action_bound_violation"), stat, seeds))
 
 
 def desires(run: Run) -> bool:

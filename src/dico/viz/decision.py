@@ -1,4 +1,4 @@
-"""Which level to choose: final reward against desired diversity, with the action box's limit as a wall.
+"""Which level to choose: final reward against desired diversity, with the largest SND of the action box as a limit.
 
 Where members differ in another number and not in desired diversity, it is drawn against that number.
 """
@@ -15,7 +15,7 @@ from dico.tasks.scene import TEAM
 from dico.viz.axis import Axis, axis_of
 from dico.viz.colours import level_colours
 from dico.viz.labels import level_label, run_names
-from dico.viz.limits import wall
+from dico.viz.limits import max_snd_limit
 from dico.viz.style import FAINT, INK, lost, plain_numbers
 
 SAME_PLACE = 0.02
@@ -27,10 +27,10 @@ TICKS_APART = 0.08
 
 
 def plot_decision(axes: Axes, runs: Sequence[Run], stat: str = "mean") -> Axes:
-    """Final reward of each level, its interval, the best level, and the wall; several runs have a colour each.
+    """Final reward of each level with its interval, the best level, and the maximum-SND limit; a colour for each run.
 
     A level with a value stands at that value, one with bounds spans them, and free stands where its diversity landed.
-    Where one number varies and the desired diversity does not, levels stand at that number, and there is no wall.
+    Where one number varies and the desired diversity does not, levels stand at that number, and there is no limit.
     """
     runs = align(runs)
     along = axis_of(runs)
@@ -51,7 +51,7 @@ def plot_decision(axes: Axes, runs: Sequence[Run], stat: str = "mean") -> Axes:
             _plot_levels(axes, along, own, dict.fromkeys((level.level for level in own), colour), labelled=False)
     axes.margins(y=0.18)
     if along.diversity:
-        _plot_wall(axes, runs[0])
+        _plot_limit(axes, runs[0])
     else:
         _spread(axes, along, [along.place(level)[0] for own in every for level in own])
     candidates = [(level, name) for own, name in zip(ended, names, strict=True) for level in own]
@@ -166,15 +166,15 @@ def _spread(axes: Axes, along: Axis, values: Sequence[float]) -> None:
     axes.xaxis.set_minor_locator(NullLocator())
 
 
-def _plot_wall(axes: Axes, run: Run) -> None:
-    limit = wall(run)
+def _plot_limit(axes: Axes, run: Run) -> None:
+    limit = max_snd_limit(run)
     farthest = axes.dataLim.x1 if np.isfinite(axes.dataLim.x1) else 0.0
     right = max(limit.value * 1.12 if limit else 1.0, farthest * (1.06 if limit else 1.2), 1e-3)
     axes.set_xlim(-0.08 * right, right)  # from no diversity on
     if limit is None:
         return
     axes.axvspan(limit.value, right, facecolor="#f0f0f0", edgecolor="#d0d0d0", hatch="///", linewidth=0, zorder=0)
-    axes.axvline(limit.value, color=INK, linewidth=1.4, zorder=1, gid="wall")
+    axes.axvline(limit.value, color=INK, linewidth=1.4, zorder=1, gid="limit")
     found = f"{limit.value:.3g}" if limit.exact else f"{limit.value:.3g} to {limit.upper_bound:.3g}"
     axes.annotate(f"largest SND in the action box: {found}", (limit.value, 0.5), xycoords=("data", "axes fraction"),
                   xytext=(-4, 0), textcoords="offset points", rotation=90, ha="right", va="center", fontsize=7.5,

@@ -10,13 +10,20 @@ from dico.analysis import align, bounds_of, check_comparable, in_order, level_of
 from dico.runs import Run
 from dico.runs.episodes import play
 from dico.viz.axis import axis_of
-from dico.viz.cast import Cast, one_of_each, shown_of
-from dico.viz.curves import desires, level_legend, plot_diversity, plot_overflow, plot_reward, plot_tracking
+from dico.viz.curves import (
+    desires,
+    level_legend,
+    plot_action_bound_violation,
+    plot_diversity,
+    plot_reward,
+    plot_tracking,
+)
 from dico.viz.decision import plot_decision
 from dico.viz.distances import DISTANCE, distance_scale, matrices, plot_distances
 from dico.viz.fields import as_mapped, check_coordinates
 from dico.viz.labels import levels_title
 from dico.viz.maps import colour_bar, extent_of, map_scale, middle_of, plot_map, plot_slice
+from dico.viz.selection import Selection, one_of_each, shown_of
 from dico.viz.style import (
     ONE,
     caption,
@@ -27,12 +34,12 @@ from dico.viz.style import (
     seeds_in_words,
     so_far,
     statistic,
-    styled,
+    use_style,
     what,
     who,
 )
-from dico.viz.trajectories import FRAMES, moments, plot_strip
-from dico.viz.views import aspect_of, covering, legend
+from dico.viz.trajectories import PICTURES, moments, plot_strip
+from dico.viz.views import aspect_of, extent_around, legend
 
 ROLLOUT = 20
 """Episodes whose observations surround a map over two observed numbers."""
@@ -40,20 +47,20 @@ ROLLOUT = 20
 
 def draw_curves(run: Run, stat: str = "mean", *, seeds: bool = False) -> Figure:
     """Reward and measured diversity against frames."""
-    with styled():
+    with use_style():
         figure = new_figure(7.4, 2.8)
         left, right = figure.subplots(1, 2)
         plot_reward(left, run, stat, seeds=seeds)
         level_legend(plot_diversity(right, run, stat, seeds=seeds), run)
         dashed = "dashed: desired" if desires(run) else ""
-        caption(figure, _told([what(run), seeds_in_words(run), statistic([run], stat), so_far(run), dashed]))
+        caption(figure, _join([what(run), seeds_in_words(run), statistic([run], stat), so_far(run), dashed]))
         return figure
 
 
 def draw_tracking(run: Run, stat: str = "mean", *, seeds: bool = False) -> Figure:
-    """Tracking error and overflow against frames; overflow alone where nothing is desired."""
-    with styled():
-        plots = [plot_tracking, plot_overflow] if desires(run) else [plot_overflow]
+    """Tracking error and action-bound violation against frames; the latter alone where nothing is desired."""
+    with use_style():
+        plots = [plot_tracking, plot_action_bound_violation] if desires(run) else [plot_action_bound_violation]
         figure = new_figure(7.4 if len(plots) > 1 else 4.7, 2.8)
         for axes, plot in zip(figure.subplots(1, len(plots), squeeze=False).flat, plots, strict=True):
             plot(axes, run, stat, seeds=seeds)
@@ -61,7 +68,7 @@ def draw_tracking(run: Run, stat: str = "mean", *, seeds: bool = False) -> Figur
         notes = {"free": "free desires nothing", "0": "of 0 the measured value itself"}
         constraints = in_order(member.constraint for member in run.members)
         own = [notes[constraint] for constraint in constraints if constraint in notes]
-        caption(figure, _told([what(run), seeds_in_words(run), statistic([run], stat), so_far(run), *own]))
+        caption(figure, _join([what(run), seeds_in_words(run), statistic([run], stat), so_far(run), *own]))
         return figure
 
 
@@ -69,7 +76,7 @@ def draw_decision(runs: Sequence[Run], stat: str = "mean") -> Figure:
     """Final reward against desired diversity, or against the number that varies instead."""
     check_comparable(runs)
     runs = align(runs)
-    with styled():
+    with use_style():
         figure = new_figure(6.4, 3.3)
         axes = plot_decision(figure.subplots(), runs, stat)
         title = levels_title(runs[0]) if len(runs) == 1 else "run"
@@ -81,62 +88,75 @@ def draw_decision(runs: Sequence[Run], stat: str = "mean") -> Figure:
         if len(runs) > 1:
             for text, own in zip(legend.get_texts(), facts, strict=True):
                 text.set_text("\n  ".join([text.get_text(), *(fact for fact in own if fact not in common)]))
-        caption(figure, _told([*common, statistic(runs, stat), "last tenth of the iterations", *_key(runs)]))
+        caption(figure, _join([*common, statistic(runs, stat), "last tenth of the iterations", *_key(runs)]))
         return figure
 
 
-def draw_map(cast: Cast, state_seed: int = 0, *, resolution: int = 100, arrows: bool = False) -> Figure:
+def draw_map(selection: Selection, state_seed: int = 0, *, resolution: int = 100, arrows: bool = False) -> Figure:
     """Diversity at every position, a panel for each level."""
-    as_mapped(cast.task)
-    state = cast.start(state_seed)
-    fields, group = cast.fields(state, resolution=resolution), cast.task.groups[cast.controlled]
-    with styled():
+    as_mapped(selection.task)
+    state = selection.start(state_seed)
+    fields, group = selection.fields(state, resolution=resolution), selection.task.groups[selection.controlled]
+    with use_style():
         figure, axes = level_panels(len(fields))
         scale = map_scale(fields)
         for each, field in zip(axes, fields, strict=True):
-            plot_map(each, field, cast.task, state, scale, cast.actions(field) if arrows else None, group.agents)
-        _finish(figure, axes, cast, "at each position")
-        key = [*legend(cast.task, cast.task.scene(state), over_map=True), *(["arrows: mean actions"] if arrows else [])]
-        caption(figure, ", ".join([*who(cast), f"start {state_seed}", *key]))
+            plot_map(
+                each, field, selection.task, state, scale, selection.actions(field) if arrows else None, group.agents
+            )
+        _finish(figure, axes, selection, "at each position")
+        key = [
+            *legend(selection.task, selection.task.scene(state), over_map=True),
+            *(["arrows: mean actions"] if arrows else []),
+        ]
+        caption(figure, ", ".join([*who(selection), f"start {state_seed}", *key]))
         return figure
 
 
-def draw_slice(cast: Cast, coordinates: tuple[int, int], state_seed: int = 0, *, resolution: int = 100) -> Figure:
+def draw_slice(
+    selection: Selection, coordinates: tuple[int, int], state_seed: int = 0, *, resolution: int = 100
+) -> Figure:
     """Diversity over two observed numbers around a rollout of each level, all other numbers held."""
-    check_coordinates(coordinates, cast.task.groups[cast.controlled].obs_dim)
-    played = play(cast.task, cast.policies, ROLLOUT, state_seed, deterministic=True)
+    check_coordinates(coordinates, selection.task.groups[selection.controlled].obs_dim)
+    played = play(selection.task, selection.policies, ROLLOUT, state_seed, deterministic=True)
     seen = [
-        obs[running].flatten(0, 1) for obs, running in zip(played.obs[cast.controlled], played.running, strict=True)
+        obs[running].flatten(0, 1)
+        for obs, running in zip(played.obs[selection.controlled], played.running, strict=True)
     ]
     together = torch.cat(seen)
-    fields = cast.slices(middle_of(together), coordinates, extent_of(together, coordinates), resolution)
-    with styled():
+    fields = selection.slices(middle_of(together), coordinates, extent_of(together, coordinates), resolution)
+    with use_style():
         figure, axes = level_panels(len(fields), label=0.5)
         scale = map_scale(fields)
         for each, field, own in zip(axes, fields, seen, strict=True):
             plot_slice(each, field, coordinates, own, scale)
             each.label_outer()
-        _finish(figure, axes, cast, "at each pair")
-        caption(figure, ", ".join([*who(cast), f"dots: seen in {ROLLOUT} episodes", "all other observations held"]))
+        _finish(figure, axes, selection, "at each pair")
+        caption(
+            figure, ", ".join([*who(selection), f"dots: seen in {ROLLOUT} episodes", "all other observations held"])
+        )
         return figure
 
 
-def draw_trajectories(cast: Cast, seed: int = 0, *, frames: int = FRAMES) -> Figure:
+def draw_trajectories(selection: Selection, seed: int = 0, *, pictures: int = PICTURES) -> Figure:
     """An episode of each level from left to right, all from the same start."""
-    recording = cast.record(seed)
-    lengths = [recording.length(k) for k in range(len(cast.members))]
-    steps = moments(lengths, frames)
-    scenes = [cast.scene(recording, k) for k in range(len(cast.members))]
-    extent = covering(scenes)
+    recording = selection.record(seed)
+    lengths = [recording.length(k) for k in range(len(selection.members))]
+    steps = moments(lengths, pictures)
+    scenes = [selection.scene(recording, k) for k in range(len(selection.members))]
+    extent = extent_around(scenes)
     room = 0.15 if min(lengths) < max(lengths) else 0.05  # to say when an episode ended
-    with styled():
-        figure, axes = panels(len(scenes), frames, label=room, aspect=aspect_of(extent))
-        for row, scene, member in zip(axes, scenes, cast.members, strict=True):
+    with use_style():
+        figure, axes = panels(len(scenes), pictures, label=room, aspect=aspect_of(extent))
+        for row, scene, member in zip(axes, scenes, selection.members, strict=True):
             plot_strip(list(row), scene, steps, extent)
-            row[0].set_ylabel(level_title(cast.run, level_of(cast.run, member), "\n"))
+            row[0].set_ylabel(level_title(selection.run, level_of(selection.run, member), "\n"))
         for each, step in zip(axes[0], steps, strict=True):
             each.set_title(f"step {step}")
-        caption(figure, ", ".join([*who(cast), f"start {seed}", "actions by the mean", *legend(cast.task, scenes[0])]))
+        caption(
+            figure,
+            ", ".join([*who(selection), f"start {seed}", "actions by the mean", *legend(selection.task, scenes[0])]),
+        )
         return figure
 
 
@@ -145,7 +165,7 @@ def draw_distances(run: Run, seed: int | None = None) -> Figure:
     members, every = one_of_each(run, (), seed), matrices(run)
     shown = {level_of(run, member): every[member.index, -1] for member in members}
     scale = distance_scale(list(shown.values()))
-    with styled():
+    with use_style():
         figure, axes = level_panels(len(shown), label=0.5)
         for each, (level, matrix) in zip(axes, shown.items(), strict=True):
             plot_distances(each, matrix, scale)
@@ -157,10 +177,10 @@ def draw_distances(run: Run, seed: int | None = None) -> Figure:
         return figure
 
 
-def _finish(figure: Figure, axes: Sequence[Axes], cast: Cast, where: str) -> None:
+def _finish(figure: Figure, axes: Sequence[Axes], selection: Selection, where: str) -> None:
     """Titles and the colours' meaning."""
-    for each, member in zip(axes, cast.members, strict=True):
-        each.set_title(level_title(cast.run, level_of(cast.run, member)))
+    for each, member in zip(axes, selection.members, strict=True):
+        each.set_title(level_title(selection.run, level_of(selection.run, member)))
     colour_bar(figure, axes, f"SND {where}")
 
 
@@ -177,5 +197,5 @@ def _key(runs: Sequence[Run]) -> list[str]:
     ]
 
 
-def _told(parts: Sequence[str]) -> str:
+def _join(parts: Sequence[str]) -> str:
     return ", ".join(part for part in parts if part)

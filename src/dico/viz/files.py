@@ -1,4 +1,4 @@
-"""Where figures, films and pages go."""
+"""Where figures, videos and pages go."""
 
 import os
 from collections.abc import Iterator, Sequence

@@ -9,7 +9,6 @@ from matplotlib.figure import Figure
 from dico.analysis import align, check_comparable, diverged
 from dico.runs import Run, RunError
 from dico.tasks import MappedTask
-from dico.viz.cast import Cast, choose
 from dico.viz.figures import (
     draw_curves,
     draw_decision,
@@ -21,7 +20,8 @@ from dico.viz.figures import (
 )
 from dico.viz.files import check_formats, check_place
 from dico.viz.labels import run_names
-from dico.viz.once import saying_once
+from dico.viz.once import warn_once
+from dico.viz.selection import Selection, choose
 from dico.viz.style import save
 
 
@@ -51,7 +51,7 @@ def draw_figures(runs: Sequence[Run], *, stat: str = "mean", seeds: bool = False
     kept, the distances between agents. Of several: one decision plot, and each run's own in a folder named after it.
     """
     check_comparable(runs)
-    with saying_once():
+    with warn_once():
         runs = [run.read() for run in align(runs)]
         if len(runs) == 1:
             return _of_one(runs[0], stat, seeds)
@@ -73,17 +73,17 @@ def _of_one(run: Run, stat: str, seeds: bool) -> dict[str, Figure]:
         "decision": draw_decision([run], stat),
         "tracking": draw_tracking(run, stat, seeds=seeds),
     }
-    cast = _playable(run)
-    if cast is not None:
-        drawn["map"] = draw_map(cast) if isinstance(cast.task, MappedTask) else draw_slice(cast, (0, 1))
-        drawn["trajectories"] = draw_trajectories(cast)
+    selection = _playable(run)
+    if selection is not None:
+        drawn["map"] = draw_map(selection) if isinstance(selection.task, MappedTask) else draw_slice(selection, (0, 1))
+        drawn["trajectories"] = draw_trajectories(selection)
     if any("distances" in row for row in run.rows()) and not diverged(run).all():
         drawn["distances"] = draw_distances(run)
     return drawn
 
 
-def _playable(run: Run) -> Cast | None:
-    """Who can be shown in action; None, with a warning, if there is a checkpoint that cannot be played."""
+def _playable(run: Run) -> Selection | None:
+    """Members that can be shown in action; None, with a warning, if there is a checkpoint that cannot be played."""
     if run.newest is None:
         return None
     try:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dico.analysis import bounds_of, controlled_metric, grouped_by
+from dico.analysis import bounds_of, controlled_metric, group_fields
 from dico.members import NAMED
 from dico.runs import Run, RunError
 from dico.tasks import from_settings, is_wrapped
@@ -41,7 +41,7 @@ def levels_title(run: Run) -> str:
     >>> levels_title(run), levels_title(run.group_by("constraint", "tau"))
     ('desired SND', 'desired SND, tau')
     """
-    return ", ".join(field_title(run, field) for field in grouped_by(run))
+    return ", ".join(field_title(run, field) for field in group_fields(run))
 
 
 def common_desire(runs: Sequence[Run]) -> list[str]:
@@ -52,7 +52,7 @@ def common_desire(runs: Sequence[Run]) -> list[str]:
     ([], ['desired SND 0.3'])
     """
     found = {member.constraint for run in runs for member in run.members}
-    named = any("constraint" in grouped_by(run) for run in runs)
+    named = any("constraint" in group_fields(run) for run in runs)
     return [] if named or len(found) > 1 else [f"{field_title(runs[0], 'constraint')} {level_label(found.pop())}"]
 
 

@@ -22,12 +22,12 @@ def room(run: Run) -> MaxSND | None:
     return max_snd(group["n_agents"], group["low"], group["high"])
 
 
-def wall(run: Run) -> MaxSND | None:
+def max_snd_limit(run: Run) -> MaxSND | None:
     """The largest SND that a team can execute, where SND is of what is executed: for deterministic policies.
 
     That of stochastic ones is of means before a tanh, which have no bounds.
 
-    >>> wall(run)  # of tanh-squashed Gaussians
+    >>> max_snd_limit(run)  # of tanh-squashed Gaussians
     """
     return room(run) if KINDS[_group(run)["kind"]].width == 1 else None
 

@@ -86,11 +86,11 @@ def plot_map(
     ``agents`` are the indices of those whose actions they are, by default from 0 on. The field is the first image of
     the axes; by default it has a colour scale of its own.
 
-    >>> from dico.viz.cast import choose
+    >>> from dico.viz.selection import choose
     >>> from dico.viz.style import new_figure
-    >>> cast = choose(run)
-    >>> state = cast.start(seed=0)
-    >>> axes = plot_map(new_figure(3, 3).subplots(), cast.fields(state, resolution=9)[0], cast.task, state)
+    >>> selection = choose(run)
+    >>> state = selection.start(seed=0)
+    >>> axes = plot_map(new_figure(3, 3).subplots(), selection.fields(state, resolution=9)[0], selection.task, state)
     >>> axes.images[0].get_array().shape
     (9, 9)
     """

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def saying_once() -> Iterator[None]:
+def warn_once() -> Iterator[None]:
     """Within, a warning that comes several times is given once, in the end."""
     caught: list[warnings.WarningMessage] = []
     try:

@@ -14,11 +14,11 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from dico._checks import check_choice
-from dico.analysis import STATISTICS, controlled_group, frames, grouped_by, sample_name, sample_sizes
+from dico.analysis import STATISTICS, controlled_group, frames, group_fields, sample_name, sample_sizes
 from dico.runs import Run
-from dico.viz.cast import Cast, shown_of
 from dico.viz.files import FORMATS, output_file
 from dico.viz.labels import changed_options, common_desire, field_title, level_label
+from dico.viz.selection import Selection, shown_of
 
 INK, FAINT = "#262626", "#6b6b6b"
 """Of what is to be read, and of what stands back."""
@@ -47,7 +47,7 @@ STYLE: dict[str, Any] = {
 
 
 @contextmanager
-def styled() -> Iterator[None]:
+def use_style() -> Iterator[None]:
     """Draw within: nothing of the style stays behind."""
     with rc_context(STYLE):  # pyright: ignore[reportArgumentType]
         yield
@@ -110,7 +110,7 @@ def save(figure: Figure, path: Path, formats: Sequence[str] = ("png", "svg")) ->
     for ending in formats:
         check_choice("format", ending, FORMATS)
         target = path.with_name(f"{path.name}.{ending}")
-        with output_file(target) as scratch, styled():
+        with output_file(target) as scratch, use_style():
             dated = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}[ending]
             figure.savefig(scratch, format=ending, metadata=dated)
         written.append(target)
@@ -131,7 +131,7 @@ def save_figure(figure: Figure, path: Path) -> Path:
 
 def level_title(run: Run, level: str, between: str = " ") -> str:
     """A level as the title of a panel, with what stands between the name of the desired diversity and its value."""
-    desires = grouped_by(run)[0] == "constraint" and level.split(", ")[0] != "free"
+    desires = group_fields(run)[0] == "constraint" and level.split(", ")[0] != "free"
     return f"{field_title(run, 'constraint')}{between}{level_label(level)}" if desires else level_label(level)
 
 
@@ -182,9 +182,13 @@ def after(run: Run, done: int) -> str:
     return f"after {done:,} of {wanted:,} frames" if done < wanted else f"after {done:,} frames"
 
 
-def who(cast: Cast) -> list[str]:
+def who(selection: Selection) -> list[str]:
     """Whose policies are shown, and of when."""
-    return [what(cast.run), shown_of(cast.run, cast.members), f"checkpoint {after(cast.run, cast.frames)}"]
+    return [
+        what(selection.run),
+        shown_of(selection.run, selection.members),
+        f"checkpoint {after(selection.run, selection.frames)}",
+    ]
 
 
 def plain_numbers(axis: Axis) -> None:

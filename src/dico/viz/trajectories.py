@@ -9,19 +9,19 @@ from dico.tasks.scene import Scene
 from dico.viz.fields import Extent
 from dico.viz.scenes import Picture
 from dico.viz.style import FAINT
-from dico.viz.views import array, covering
+from dico.viz.views import array, extent_around
 
-FRAMES = 5
+PICTURES = 5
 """Pictures in a strip."""
 
 
-def moments(lengths: Sequence[int], frames: int = FRAMES) -> list[int]:
+def moments(lengths: Sequence[int], pictures: int = PICTURES) -> list[int]:
     """Steps to show, evenly spaced from the start to the end of the longest episode.
 
     >>> moments([100, 31], 5)
     [0, 25, 50, 75, 100]
     """
-    return [round(step) for step in np.linspace(0, max(lengths), frames)]
+    return [round(step) for step in np.linspace(0, max(lengths), pictures)]
 
 
 def plot_strip(row: Iterable[Axes], scene: Scene, steps: Sequence[int], extent: Extent | None = None) -> list[Axes]:
@@ -29,14 +29,14 @@ def plot_strip(row: Iterable[Axes], scene: Scene, steps: Sequence[int], extent: 
 
     The scene's batch is time; by default all that moves is shown.
 
-    >>> from dico.viz.cast import choose
+    >>> from dico.viz.selection import choose
     >>> from dico.viz.style import new_figure
-    >>> cast = choose(run, ["1"])
-    >>> row = plot_strip(new_figure(6, 3).subplots(1, 2), cast.scene(cast.record(seed=0), 0), [0, 100])
+    >>> selection = choose(run, ["1"])
+    >>> row = plot_strip(new_figure(6, 3).subplots(1, 2), selection.scene(selection.record(seed=0), 0), [0, 100])
     >>> len(row)
     2
     """
-    extent = covering([scene]) if extent is None else extent
+    extent = extent_around([scene]) if extent is None else extent
     length = len(array(scene.circles[0].centre)) - 1
     filled = list(row)
     for axes, step in zip(filled, steps, strict=True):

@@ -25,12 +25,12 @@ NEARLY = 249
 
 
 @dataclass(frozen=True)
-class Film:
+class Video:
     """Pictures that are drawn when they are asked for, one after the other; all of one size, which is even."""
 
     count: int
     fps: int
-    frames: Iterable[UInt8[np.ndarray, "height width 3"]]
+    images: Iterable[UInt8[np.ndarray, "height width 3"]]
 
 
 def check_video(path: Path) -> Path:
@@ -45,36 +45,36 @@ def check_fps(fps: int, path: Path) -> None:
         raise ValueError(f"fps must be at most {GIF_FPS} for a GIF, got {fps}: show fewer pictures, or write an .mp4")
 
 
-def write_video(film: Film, path: Path) -> Path:
+def write_video(video: Video, path: Path) -> Path:
     """Draw all pictures into an mp4 or a GIF, by the path's ending."""
-    check_fps(film.fps, path)
+    check_fps(video.fps, path)
     write = {".mp4": _write_mp4, ".gif": _write_gif}[check_video(path).suffix]
     with output_file(path) as scratch:
-        write(film, scratch)
+        write(video, scratch)
     return path
 
 
-def _write_mp4(film: Film, path: Path) -> None:
-    frames = iter(film.frames)
-    first = next(frames)
-    writer = write_frames(path, (first.shape[1], first.shape[0]), fps=film.fps, quality=QUALITY, macro_block_size=2)
+def _write_mp4(video: Video, path: Path) -> None:
+    images = iter(video.images)
+    first = next(images)
+    writer = write_frames(path, (first.shape[1], first.shape[0]), fps=video.fps, quality=QUALITY, macro_block_size=2)
     writer.send(None)
     try:
         writer.send(np.ascontiguousarray(first))
-        for frame in frames:
-            writer.send(np.ascontiguousarray(frame))
+        for image in images:
+            writer.send(np.ascontiguousarray(image))
     finally:
         writer.close()
 
 
-def _write_gif(film: Film, path: Path) -> None:
-    """One palette for all pictures, from some over the whole film: palettes of their own would flicker."""
-    pictures = [Image.fromarray(frame) for frame in film.frames]
+def _write_gif(video: Video, path: Path) -> None:
+    """One palette for all pictures, from some over the whole video: palettes of their own would flicker."""
+    pictures = [Image.fromarray(image) for image in video.images]
     chosen = np.linspace(0, len(pictures) - 1, SAMPLED).round().astype(int)
     sample = np.concatenate([np.asarray(pictures[k]) for k in dict.fromkeys(chosen.tolist())])
     palette = Image.fromarray(sample).quantize(GIF_COLOURS)
     shades = np.array(palette.getpalette())
     palette.putpalette(np.where(shades > NEARLY, 255, shades).tolist())
     first, *others = (picture.quantize(palette=palette, dither=Image.Dither.NONE) for picture in pictures)
-    duration = round(1000 / film.fps)
+    duration = round(1000 / video.fps)
     first.save(path, format="GIF", save_all=True, append_images=others, duration=duration, loop=0, optimize=True)

@@ -1,4 +1,4 @@
-"""What to show of a scene, and what to say of it: the same in figures, films and on the page, whatever draws them."""
+"""What to show of a scene, and what to say of it: the same in figures, videos and on the page, whatever draws them."""
 
 from collections.abc import Sequence
 from colorsys import rgb_to_hsv
@@ -23,7 +23,7 @@ HUES = {15: "red", 45: "orange", 70: "yellow", 170: "green", 260: "blue", 300: "
 """What a colour is called whose hue is below so many degrees."""
 
 
-def covering(scenes: Sequence[Scene]) -> Extent:
+def extent_around(scenes: Sequence[Scene]) -> Extent:
     """What to show so that no circle leaves the picture, but no more than ``ROOM`` times what the scenes ask for."""
     extent = np.array(scenes[0].extent).reshape(2, 2)  # (x, y), (least, greatest)
     middle, half = extent.mean(1), np.ptp(extent, axis=1) / 2
@@ -44,7 +44,7 @@ def legend(task: Task, scene: Scene, *, over_map: bool = False) -> list[str]:
     colours: dict[tuple[str, str], set[str]] = {}
     for shape in (*scene.circles, *scene.boxes, *scene.lines):
         if shape.role not in ("bounds", "link"):
-            colours.setdefault((_form(shape), _called(shape)), set()).add(shape.colour)
+            colours.setdefault((_form(shape), _name_of(shape)), set()).add(shape.colour)
     told = []
     for (form, name), used in colours.items():
         colour = f"{colour_name(next(iter(used)))} " if len(used) == 1 else ""
@@ -77,7 +77,7 @@ def _form(shape: Circle | Box | Line) -> str:
     return "boxes" if isinstance(shape, Box) else "lines"
 
 
-def _called(shape: Circle | Box | Line) -> str:
+def _name_of(shape: Circle | Box | Line) -> str:
     """What it is; of VMAS, where all is a landmark or an agent, the scenario's own name without its number."""
     return shape.label.rstrip("0123456789").rstrip("_ ") or shape.role if shape.role == "landmark" else shape.role
 

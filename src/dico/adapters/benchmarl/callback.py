@@ -26,10 +26,10 @@ class DicoCallback(Callback):
     """Diversity beside the returns, the action-space loss, and groups that stop learning.
 
     At each evaluation SND, desired SND and tracking error go into BenchMARL's JSON and its loggers. In each iteration
-    they go to the loggers with the estimate, the scale and the overflow, all measured on the newest batch after
-    training, and into ``metrics.jsonl`` in the experiment's folder, which :func:`dico.load` opens. After each training
-    step the action-space loss is stepped by an Adam of its own on the same minibatch. BenchMARL's checkpoints
-    gain all optimisers, which they lack, and the frames at which groups freeze.
+    they go to the loggers with the estimate, the scale and the action-bound violation, all measured on the newest
+    batch after training, and into ``metrics.jsonl`` in the experiment's folder, which :func:`dico.load` opens. After
+    each training step the action-space loss is stepped by an Adam of its own on the same minibatch. BenchMARL's
+    checkpoints gain all optimisers, which they lack, and the frames at which groups freeze.
 
     Args:
         freeze: frames after which a group stops learning, by the group's name.

@@ -45,8 +45,8 @@ def state(model: Dico, obs: Float[Tensor, "frames n o"], everyone: Float[Tensor,
     values: dict[str, Any] = {
         "snd_hat": policy.snd_hat.item(),
         "scale": policy.scale().item(),
-        "overflow": action_space_loss(model.means(policy(obs)), *model.box).mean().item(),
-        "overflow_all": action_space_loss(model.means(everyone), *model.box).mean().item(),
+        "action_bound_violation": action_space_loss(model.means(policy(obs)), *model.box).mean().item(),
+        "action_bound_violation_all": action_space_loss(model.means(everyone), *model.box).mean().item(),
     }
     if 2 <= n <= MAX_DISTANCES:
         values["distances"] = upper(behavioural_distances(everyone)).tolist()

@@ -29,10 +29,10 @@ def words(values: Int[np.ndarray, "*shape"]) -> str:
     return _text(np.asarray(values, dtype="<u2").tobytes())
 
 
-def quantised(values: Float[np.ndarray, "*shape"]) -> dict[str, Any]:
+def quantise(values: Float[np.ndarray, "*shape"]) -> dict[str, Any]:
     """Numbers as ``low + step * word``, to 1/65535 of their range.
 
-    >>> quantised(np.array([0.0, 1.0]))["step"] == 1 / WORD
+    >>> quantise(np.array([0.0, 1.0]))["step"] == 1 / WORD
     True
     """
     low, high = (float(end) for end in (values.min(), values.max()))
@@ -40,10 +40,10 @@ def quantised(values: Float[np.ndarray, "*shape"]) -> dict[str, Any]:
     return {"low": low, "step": step, "words": words(np.rint((values - low) / step).astype(np.int64))}
 
 
-def packed(values: Int[np.ndarray, " count"], bits: int) -> str:
+def pack(values: Int[np.ndarray, " count"], bits: int) -> str:
     """Signed whole numbers of so many bits each, without gaps, the highest bit first.
 
-    >>> packed(np.array([-8, 7]), bits=4)
+    >>> pack(np.array([-8, 7]), bits=4)
     'Dw=='
     """
     shifted = values.astype(np.int64) + (1 << (bits - 1))

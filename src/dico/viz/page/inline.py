@@ -20,7 +20,7 @@ def page(payload: dict[str, Any], title: str) -> str:
         "title": _text(title),
         "style": _static("style.css"),
         "payload": json_in_html(payload),
-        "script": linked({name: _static(f"{name}.js") for name in _modules("main")}),
+        "script": link_modules({name: _static(f"{name}.js") for name in _modules("main")}),
     }
     return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], _static("index.html"))
 
@@ -35,10 +35,10 @@ def json_in_html(value: Any) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def linked(modules: dict[str, str]) -> str:
-    """Modules, each after those that it imports, as one script: each in a function of its own that returns its exports.
+def link_modules(modules: dict[str, str]) -> str:
+    """Modules, each after those it imports, as one script: each in a function of its own that returns its exports.
 
-    >>> print(linked({"a": "export const one = 1;", "b": 'import { one } from "./a.js";'}))
+    >>> print(link_modules({"a": "export const one = 1;", "b": 'import { one } from "./a.js";'}))
     "use strict";
     const $a = (() => {
     const one = 1;

@@ -17,7 +17,7 @@ from dico.constraints import Constraint
 from dico.kinds import KINDS
 from dico.nets import AgentMLP, SharedMLP, StackedLinear, StackedMLP
 from dico.policy import SMALLEST, DiCo
-from dico.viz.page.encode import floats, packed
+from dico.viz.page.encode import floats, pack
 
 BITS = (16, 18, 20, 22, 24)
 TOLERANCE = 2e-5
@@ -41,15 +41,15 @@ class Layer:
         limit = 2 ** (bits - 1) - 1
         return np.rint(self.weight / self.steps(bits)).astype(np.int64).clip(-limit, limit)
 
-    def rounded(self, bits: int) -> "Layer":
+    def round_to(self, bits: int) -> "Layer":
         """As the page will have it."""
         return Layer(self.whole(bits) * self.steps(bits), np.float32(self.bias).astype(float))
 
-    def encoded(self, bits: int) -> dict[str, Any]:
+    def encode(self, bits: int) -> dict[str, Any]:
         """As text."""
         inputs, outputs = self.weight.shape
         return {
-            "inputs": inputs, "outputs": outputs, "bits": bits, "weight": packed(self.whole(bits).ravel(), bits),
+            "inputs": inputs, "outputs": outputs, "bits": bits, "weight": pack(self.whole(bits).ravel(), bits),
             "step": floats(self.steps(bits)), "bias": floats(self.bias),
         }  # fmt: skip
 
@@ -93,7 +93,7 @@ def encode_policy(policy: DiCo, obs: Float[Tensor, "rows o"], most: float) -> di
     greatest = (most / max(policy.snd_hat.item(), SMALLEST)) ** (1 / policy.metric.degree)
     scales = [1.0] + [max(policy.scale().item(), greatest)] * policy.n_agents
     bits = _fewest_bits(networks, obs.double().numpy(), scales)
-    shared, *deviations = [[layer.encoded(bits) for layer in layers] for layers in networks]
+    shared, *deviations = [[layer.encode(bits) for layer in layers] for layers in networks]
     return {
         "kind": next(name for name, kind in KINDS.items() if kind is policy.kind),
         "agents": policy.n_agents, "actions": len(parts.low), "low": parts.low.tolist(), "high": parts.high.tolist(),
@@ -116,7 +116,7 @@ def _layers(mlp: StackedMLP, agent: int | None = None) -> list[Layer]:
 def _fewest_bits(networks: Sequence[list[Layer]], obs: np.ndarray, scales: Sequence[float]) -> int:
     for bits in BITS:
         errors = (
-            scale * np.abs(_evaluate(layers, obs) - _evaluate([layer.rounded(bits) for layer in layers], obs)).max()
+            scale * np.abs(_evaluate(layers, obs) - _evaluate([layer.round_to(bits) for layer in layers], obs)).max()
             for layers, scale in zip(networks, scales, strict=True)
         )
         if max(errors) <= TOLERANCE:

@@ -11,8 +11,8 @@ from dico._files import plain
 from dico.analysis import Band, LevelSummary
 from dico.runs import Run
 from dico.viz.axis import Axis
-from dico.viz.limits import wall
-from dico.viz.page.encode import floats, quantised
+from dico.viz.limits import max_snd_limit
+from dico.viz.page.encode import floats, quantise
 from dico.viz.reproduce import about, command
 
 POINTS = 300
@@ -28,10 +28,10 @@ def numbers(run: Run, stat: str, along: Axis) -> dict[str, Any]:
 
     ``along`` is what its levels are compared over.
     """
-    levels, limit = analysis.summary(run, stat), wall(run) if along.diversity else None
+    levels, limit = analysis.summary(run, stat), max_snd_limit(run) if along.diversity else None
     frames = analysis.frames(run)
     finals = analysis.final(run, "reward")
-    kept = _kept(frames)
+    kept = _iterations_to_show(frames)
     return {
         "folder": str(run.folder),
         "members": len(run.members),
@@ -52,30 +52,30 @@ def numbers(run: Run, stat: str, along: Axis) -> dict[str, Any]:
     }
 
 
-def thinned(count: int, most: int = POINTS) -> Int[np.ndarray, " kept"]:
+def thin(count: int, most: int = POINTS) -> Int[np.ndarray, " kept"]:
     """Indices of at most ``most`` of so many iterations.
 
-    >>> thinned(3).tolist(), len(thinned(10_000)), thinned(10_000)[-1].item()
+    >>> thin(3).tolist(), len(thin(10_000)), thin(10_000)[-1].item()
     ([0, 1, 2], 300, 9999)
     """
     return np.linspace(0, count - 1, min(count, most)).round().astype(int)
 
 
-def measured(run: Run) -> dict[str, Float[np.ndarray, "members iterations"]]:
+def curves_by_name(run: Run) -> dict[str, Float[np.ndarray, "members iterations"]]:
     """The curves that the page shows, by the page's names."""
-    rows = run.rows()
     found = {
         "reward": analysis.curves(run, "reward"),
         "diversity": analysis.curves(run, analysis.controlled_metric(run)),
         "tracking": analysis.tracking_error(run),
     }
-    return found | ({"overflow": analysis.curves(run, "overflow")} if "overflow" in rows[0] else {})
+    violation = "action_bound_violation"
+    return found | ({violation: analysis.curves(run, violation)} if violation in run.rows()[0] else {})
 
 
-def _kept(frames: Float[np.ndarray, " iterations"]) -> Int[np.ndarray, " kept"]:
+def _iterations_to_show(frames: Float[np.ndarray, " iterations"]) -> Int[np.ndarray, " kept"]:
     """The iterations that the curves show; not those whose lines were lost, of which not even the frames are known."""
     whole = np.flatnonzero(np.isfinite(frames))
-    return whole[thinned(len(whole))]
+    return whole[thin(len(whole))]
 
 
 def _curves(run: Run, stat: str, kept: Int[np.ndarray, " kept"]) -> dict[str, dict[str, Any]]:
@@ -86,7 +86,7 @@ def _curves(run: Run, stat: str, kept: Int[np.ndarray, " kept"]) -> dict[str, di
             for level in analysis.levels(run)
             if np.isfinite(values[analysis.of_level(run, level)]).any()
         }
-        for name, values in measured(run).items()
+        for name, values in curves_by_name(run).items()
     }
 
 
@@ -107,14 +107,14 @@ def _distances(run: Run) -> dict[str, Any] | None:
     complete = np.flatnonzero(np.isfinite(values[sound]).all((0, 2)))  # not those that are being written
     if not sound.any() or not len(complete):
         return None
-    kept = complete[thinned(len(complete), MOMENTS)]
+    kept = complete[thin(len(complete), MOMENTS)]
     chosen = {level: analysis.of_level(run, level) & sound for level in analysis.levels(run)}
     means = {level: values[members][:, kept].mean(0) for level, members in chosen.items() if members.any()}
     return {
         "agents": group["n_agents"],
         "frames": floats(analysis.frames(run)[kept]),
         "most": max(float(mean.max()) for mean in means.values()),
-        "levels": {level: quantised(mean) for level, mean in means.items()},
+        "levels": {level: quantise(mean) for level, mean in means.items()},
     }
 
 

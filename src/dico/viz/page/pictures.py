@@ -12,13 +12,13 @@ from dico.runs import Member, Run
 from dico.tasks import MappedTask, map_state, of_group
 from dico.tasks.navigation import SPAWN, Navigation
 from dico.tasks.scene import TEAM
-from dico.viz.cast import Cast, choose, shown_of
 from dico.viz.fields import Extent
 from dico.viz.limits import room
-from dico.viz.page.encode import floats, quantised
+from dico.viz.page.encode import floats, quantise
 from dico.viz.page.networks import encode_policy, parts_of
 from dico.viz.page.scenes import encode_scene
-from dico.viz.views import covering, legend
+from dico.viz.selection import Selection, choose, shown_of
+from dico.viz.views import extent_around, legend
 
 RESOLUTION = 60
 """Cells of a map along each side."""
@@ -44,24 +44,24 @@ class Pictures:
 def pictures(run: Run, best: str | None) -> Pictures:
     """Episodes and maps of the first seed of each level; they need a checkpoint."""
     try:
-        cast = choose(run)
-        values = _episodes(cast)
+        selection = choose(run)
+        values = _episodes(selection)
     except (ValueError, ImportError) as error:
         return Pictures(missing=dict.fromkeys(("episodes", "maps", "live"), f"Nothing to show: {error}."))
-    values["taken"] = {"members": shown_of(run, cast.members), "frames": cast.frames}
+    values["taken"] = {"members": shown_of(run, selection.members), "frames": selection.frames}
     missing: dict[str, str] = {}
-    task = cast.task
+    task = selection.task
     if isinstance(task, MappedTask):
-        values["maps"] = _maps(cast)
+        values["maps"] = _maps(selection)
     else:
         missing["maps"] = (
             f"What an agent sees in {run.config['task']} does not follow from its position alone, so there is no map "
             "over positions; dico map draws one over any two observed numbers."
         )
     known = isinstance(task, Navigation)  # the page's script has the physics of this one
-    if known and parts_of(cast.policy):
-        values["live"] = _surroundings(cast, task)
-        return Pictures(values, missing, _most_wanted(cast, best))
+    if known and parts_of(selection.policy):
+        values["live"] = _surroundings(selection, task)
+        return Pictures(values, missing, _most_wanted(selection, best))
     missing["live"] = (
         "The networks of this run are of a kind that the page cannot evaluate."
         if known
@@ -81,57 +81,61 @@ def network(run: Run, member: Member) -> dict[str, Any]:
     return {"level": level_of(run, member), "seed": member.seed, "reach": most, **encode_policy(policy, obs, most)}
 
 
-def _most_wanted(cast: Cast, best: str | None) -> tuple[Member, ...]:
+def _most_wanted(selection: Selection, best: str | None) -> tuple[Member, ...]:
     """The extremes, with and without free, and the best; then the others."""
-    members = cast.members
+    members = selection.members
     controlled = [member for member in members if member.constraint != "free"]
-    favourite = [member for member in members if level_of(cast.run, member) == best]
+    favourite = [member for member in members if level_of(selection.run, member) == best]
     return tuple(dict.fromkeys([members[0], members[-1], *controlled[-1:], *favourite, *members]))
 
 
-def _episodes(cast: Cast) -> dict[str, Any]:
+def _episodes(selection: Selection) -> dict[str, Any]:
     """An episode of each level, in one view that holds them all, what the shapes are, and the map underneath."""
-    recording = cast.record(START)
-    scenes = [cast.scene(recording, k) for k in range(len(cast.members))]
-    extent = covering(scenes)
-    group = cast.task.groups[cast.controlled]
+    recording = selection.record(START)
+    scenes = [selection.scene(recording, k) for k in range(len(selection.members))]
+    extent = extent_around(scenes)
+    group = selection.task.groups[selection.controlled]
     episodes = [
         {
-            "level": level_of(cast.run, member),
+            "level": level_of(selection.run, member),
             "seed": member.seed,
             "rewards": floats(of_group(group, recording.reward[k, : recording.length(k), 0]).mean(-1).numpy()),
-            "ended": recording.length(k) < cast.task.horizon,
+            "ended": recording.length(k) < selection.task.horizon,
             **encode_scene(scenes[k], extent),
         }
-        for k, member in enumerate(cast.members)
+        for k, member in enumerate(selection.members)
     ]
-    lasts = cast.task.position_alone
-    under = _fields(cast, extent) if lasts and extent != scenes[0].extent else None
-    return {"episodes": episodes, "key": legend(cast.task, scenes[0]), "lasts": lasts, "under": under}
+    lasts = selection.task.position_alone
+    under = _fields(selection, extent) if lasts and extent != scenes[0].extent else None
+    return {"episodes": episodes, "key": legend(selection.task, scenes[0]), "lasts": lasts, "under": under}
 
 
-def _maps(cast: Cast) -> dict[str, Any]:
-    scene = cast.task.scene(map_state(lambda tensor: tensor[None], cast.start(START)))
-    return {**_fields(cast, scene.extent), "scene": encode_scene(scene), "key": legend(cast.task, scene, over_map=True)}
+def _maps(selection: Selection) -> dict[str, Any]:
+    scene = selection.task.scene(map_state(lambda tensor: tensor[None], selection.start(START)))
+    return {
+        **_fields(selection, scene.extent),
+        "scene": encode_scene(scene),
+        "key": legend(selection.task, scene, over_map=True),
+    }
 
 
-def _fields(cast: Cast, extent: Extent) -> dict[str, Any]:
+def _fields(selection: Selection, extent: Extent) -> dict[str, Any]:
     """Each level's diversity over what is shown, at the start."""
-    fields = cast.fields(cast.start(START), extent, resolution=RESOLUTION)
+    fields = selection.fields(selection.start(START), extent, resolution=RESOLUTION)
     panels = [
         {
-            "level": level_of(cast.run, member),
+            "level": level_of(selection.run, member),
             "mean": each.snd.mean().item(),
-            "values": quantised(each.snd.double().numpy()),
+            "values": quantise(each.snd.double().numpy()),
         }
-        for member, each in zip(cast.members, fields, strict=True)
+        for member, each in zip(selection.members, fields, strict=True)
     ]
     most = max(each.snd.max().item() for each in fields)
     return {"rows": RESOLUTION, "columns": RESOLUTION, "extent": extent, "most": most, "panels": panels}
 
 
-def _surroundings(cast: Cast, task: Navigation) -> dict[str, Any]:
-    start = cast.start(START)
+def _surroundings(selection: Selection, task: Navigation) -> dict[str, Any]:
+    start = selection.start(START)
     return {
         "start": _pairs(start.position),
         "goals": _pairs(start.goal[: task.distinct_goals]),

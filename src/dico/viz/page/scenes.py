@@ -8,7 +8,7 @@ from torch import Tensor
 
 from dico.tasks import Scene
 from dico.viz.fields import Extent
-from dico.viz.page.encode import floats, octets, quantised, words
+from dico.viz.page.encode import floats, octets, quantise, words
 from dico.viz.views import MOVES
 
 LEVELS = 255
@@ -53,7 +53,7 @@ def encode_scene(scene: Scene, extent: Extent | None = None) -> dict[str, Any]:
     stacked = torch.stack(places, -2)
     return {
         "extent": extent or scene.extent, "steps": len(stacked), "things": len(places),
-        "places": quantised(stacked.double().numpy()),
+        "places": quantise(stacked.double().numpy()),
         "circles": circles, "boxes": boxes, "lines": lines, "field": _cells(scene),
     }  # fmt: skip
 

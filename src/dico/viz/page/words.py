@@ -51,7 +51,7 @@ def seeds(runs: Sequence[Run]) -> str:
 
 def grouping(runs: Sequence[Run], along: Axis) -> dict[str, Any]:
     """What tells levels apart, what they are compared over, and what the decision plot asks."""
-    fields = analysis.grouped_by(runs[0])
+    fields = analysis.group_fields(runs[0])
     asked = {"constraint": "diversity"}.get(fields[0], fields[0]) if len(fields) == 1 else "combination"
     return {
         "title": levels_title(runs[0]),
@@ -107,7 +107,12 @@ def metrics(metric: str) -> list[dict[str, Any]]:
         _metric("reward", "Reward per step", "Mean reward per step and agent of the collected batch."),
         _metric("diversity", f"Measured {metric}", "Of the scaled policies, on the collected batch.", least=0.0),
         _metric("tracking", "Tracking error", f"Of the measured {metric}, relative to the desired one.", least=0.0),
-        _metric("overflow", "Overflow", "How far the farthest mean action lies outside the action box.", least=0.0),
+        _metric(
+            "action_bound_violation",
+            "Action-bound violation",
+            "How far the farthest mean action lies outside the action box.",
+            least=0.0,
+        ),
     ]
 
 

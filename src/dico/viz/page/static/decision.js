@@ -8,7 +8,7 @@ import { Tip } from "./tip.js";
 
 const HEIGHT = 340;
 const MARK = 9; // half the size of a mark, with a little room
-const NEAR = 2.5; // the wall is drawn if it is at most so many times as far as the farthest level
+const NEAR = 2.5; // the limit is drawn if it is at most so many times as far as the farthest level
 const ALONE = "Final reward"; // of one level there is nothing to choose
 const OPEN = "Levels without one desired value (free, bounds) stand where they landed, as open marks.";
 /** The mark of each run, around its centre; the first run has circles. */
@@ -21,12 +21,12 @@ export function decision(report, selection) {
   const points = report.runs.flatMap((run, index) => run.summary.map((row) => pointOf(report, run, index, row)));
   const drawable = points.filter(({ x, reward }) => known([x, reward[0]]).length === 2);
   if (!drawable.length) return section("decision", report.grouping.question, report.missing.decision);
-  const { maximum: wall, bound } = report.runs[0];
+  const { maximum: limit, bound } = report.runs[0];
   const box = element("div", { class: "plot", role: "img", "aria-label": describe(report, drawable) });
   const tip = new Tip(box);
   const draw = () => {
     const shown = drawable.filter(({ run, level }) => selection.shows(run, level));
-    box.replaceChildren(chart(report, shown, drawable, wall, box.clientWidth, tip), tip.node);
+    box.replaceChildren(chart(report, shown, drawable, limit, box.clientWidth, tip), tip.node);
   };
   selection.addEventListener("change", draw);
   redraw(box, draw);
@@ -34,7 +34,7 @@ export function decision(report, selection) {
   const title = report.levels.length > 1 ? report.grouping.question : ALONE;
   const lead = [
     report.statistic.final, drawable.every(({ exact }) => exact) ? "" : OPEN,
-    wall ? `More than ${number(bound)} does not fit the action box.` : "",
+    limit ? `More than ${number(bound)} does not fit the action box.` : "",
     best.length ? `Best: ${best.join("; ")}.` : "",
   ];
   return section("decision", title, lead.filter(Boolean).join(" "), element("figure", { class: "panel" }, box));
@@ -50,25 +50,25 @@ function pointOf(report, { name, best }, run, { level, place, series, reward, di
   return { run, name, level, colour, exact, x, series, reward, diversity, finals, best: best === level };
 }
 
-function chart(report, points, all, wall, width, tip) {
+function chart(report, points, all, limit, width, tip) {
   const { title, diversity } = report.grouping.axis;
   const [, farthest] = extremes(all.map(({ x }) => x));
-  const walled = wall && (wall <= NEAR * farthest || farthest === 0);
+  const limited = limit && (limit <= NEAR * farthest || farthest === 0);
   const rewards = extremes(all.flatMap(({ reward, finals }) => [...reward, ...finals]));
   const frame = axes({
     width, height: HEIGHT, y: widened(...rewards, 0.14), xLabel: title, yLabel: "final reward per step",
-    ...(diversity ? fromZero(farthest, walled ? wall : null) : amongValues(report.grouping.axis, all)),
+    ...(diversity ? fromZero(farthest, limited ? limit : null) : amongValues(report.grouping.axis, all)),
   });
-  if (walled) drawWall(frame, wall, report.runs[0].bound);
+  if (limited) drawLimit(frame, limit, report.runs[0].bound);
   for (const thread of threadsOf(points.filter(({ exact }) => exact))) drawThread(frame, thread);
   points.forEach((point) => drawPoint(frame, point, report, tip));
   drawNames(frame, topmost(points), points, report.runs.length === 1);
   return frame.picture;
 }
 
-/** An axis of diversity: from none, to the wall if there is one. */
-function fromZero(farthest, wall) {
-  const end = wall === null ? farthest * 1.12 || 1 : Math.max(wall, farthest) * 1.06;
+/** An axis of diversity: from none, to the limit if there is one. */
+function fromZero(farthest, limit) {
+  const end = limit === null ? farthest * 1.12 || 1 : Math.max(limit, farthest) * 1.06;
   return { x: [-0.04 * end, end] };
 }
 
@@ -92,13 +92,13 @@ function threadsOf(points) {
 }
 
 /** The largest diversity that fits the action box, and what lies beyond. */
-function drawWall({ plot, picture, toX, top, bottom, right }, wall, bound) {
-  const largest = number(bound) === number(wall) ? number(wall) : `${number(wall)} to ${number(bound)}`;
-  const x = toX(wall);
+function drawLimit({ plot, picture, toX, top, bottom, right }, limit, bound) {
+  const largest = number(bound) === number(limit) ? number(limit) : `${number(limit)} to ${number(bound)}`;
+  const x = toX(limit);
   const [left, middle] = [x - 9, (top + bottom) / 2];
   const turned = { x: left, y: middle, "text-anchor": "middle", transform: `rotate(-90 ${left} ${middle})` };
   plot.append(svg("rect", { x, y: top, width: Math.max(right - x, 0), height: bottom - top, class: "beyond" }),
-    svg("line", { x1: x, x2: x, y1: top, y2: bottom, class: "wall" }));
+    svg("line", { x1: x, x2: x, y1: top, y2: bottom, class: "limit" }));
   picture.append(svg("text", { class: "note", ...turned }, `largest in the action box: ${largest}`));
 }
 

@@ -1,4 +1,4 @@
-"""Who is in a picture: one trained member for each level, on the same episode or the same map."""
+"""Selections of members for a picture: one trained member for each level, on the same episode or the same map."""
 
 import warnings
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from dico.analysis import controlled_group, diverged, grouped_by, level_of, levels, sample_name
+from dico.analysis import controlled_group, diverged, group_fields, level_of, levels, sample_name
 from dico.members import parse_level
 from dico.policy import DiCo
 from dico.random import Random
@@ -21,7 +21,7 @@ from dico.viz.fields import Extent, Field, diversity_field, slice_field
 
 
 @dataclass(frozen=True)
-class Cast:
+class Selection:
     """One member for each level, with its newest policies."""
 
     run: Run
@@ -70,12 +70,12 @@ class Cast:
         return map_state(lambda tensor: tensor[0, 0], self.task.reset(1, Random([seed], STREAM)))
 
 
-def choose(run: Run, wanted: Sequence[str | float] = (), seed: int | None = None) -> Cast:
+def choose(run: Run, wanted: Sequence[str | float] = (), seed: int | None = None) -> Selection:
     """The members of :func:`one_of_each` with their policies."""
     members = one_of_each(run, wanted, seed)
     task, indices = run.task(), [member.index for member in members]
     policies = tuple(run.policies(group.name, indices) for group in task.groups)
-    return Cast(run, task, members, policies, run.newest.frames if run.newest else 0)
+    return Selection(run, task, members, policies, run.newest.frames if run.newest else 0)
 
 
 def one_of_each(run: Run, wanted: Sequence[str | float] = (), seed: int | None = None) -> tuple[Member, ...]:
@@ -91,7 +91,7 @@ def one_of_each(run: Run, wanted: Sequence[str | float] = (), seed: int | None =
     for level, own in _wanted_levels(run, wanted, seed).items():
         sound = sorted((member for member in own if not gone[member.index]), key=lambda member: member.seed)
         if not sound:
-            called = f"snd {level}" if grouped_by(run)[0] == "constraint" else level
+            called = f"snd {level}" if group_fields(run)[0] == "constraint" else level
             warnings.warn(f"{called} diverged and is left out", stacklevel=2)
         members += sound[:1]
     if not members:

@@ -1,4 +1,4 @@
-"""What moves: episodes of several members side by side, and who differs from whom over a training."""
+"""Animations: episodes of several members side by side, and who differs from whom over a training."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -17,14 +17,14 @@ from dico.analysis import frames, level_of
 from dico.runs import Run
 from dico.runs.episodes import Recording
 from dico.tasks import MappedTask, map_state, of_group
-from dico.viz.cast import Cast, one_of_each, shown_of
 from dico.viz.distances import DISTANCE, distance_scale, matrices, plot_distances, renew_distances
 from dico.viz.fields import Extent, Field, field_of, grid, seen_on_grid
 from dico.viz.maps import colour_bar, map_scale, plot_field
 from dico.viz.scenes import Picture
-from dico.viz.style import caption, level_panels, level_title, styled, what, who
-from dico.viz.video import Film
-from dico.viz.views import array, aspect_of, covering, legend
+from dico.viz.selection import Selection, one_of_each, shown_of
+from dico.viz.style import caption, level_panels, level_title, use_style, what, who
+from dico.viz.video import Video
+from dico.viz.views import array, aspect_of, extent_around, legend
 
 HOLD = 1.0
 """Seconds for which the last picture stands."""
@@ -32,27 +32,27 @@ DPI = 200
 MAP_RESOLUTION = 50
 
 
-def film_episode(cast: Cast, seed: int = 0, *, with_map: bool, fps: int = 20, dpi: int = DPI) -> Film:
+def animate_episode(selection: Selection, seed: int = 0, *, with_map: bool, fps: int = 20, dpi: int = DPI) -> Video:
     """One episode of every member from the same start, with the diversity map underneath where wanted."""
     check_positive("fps", fps)
-    recording = cast.record(seed)
-    lengths = [recording.length(k) for k in range(len(cast.members))]
-    scenes = [cast.scene(recording, k) for k in range(len(cast.members))]
-    extent = covering(scenes)
-    with styled():
+    recording = selection.record(seed)
+    lengths = [recording.length(k) for k in range(len(selection.members))]
+    scenes = [selection.scene(recording, k) for k in range(len(selection.members))]
+    extent = extent_around(scenes)
+    with use_style():
         figure, axes = level_panels(len(scenes), legend=0.9 if with_map else 0.0, label=0.55, aspect=aspect_of(extent))
         figure.set_dpi(dpi)
-        beneath = _MapBeneath(cast, recording, axes, extent) if with_map else None
+        beneath = _MapBeneath(selection, recording, axes, extent) if with_map else None
         pictures = [
             Picture(each, scene, over_map=with_map, extent=extent) for each, scene in zip(axes, scenes, strict=True)
         ]
-        for each, member in zip(axes, cast.members, strict=True):
-            each.set_title(level_title(cast.run, level_of(cast.run, member)))
+        for each, member in zip(axes, selection.members, strict=True):
+            each.set_title(level_title(selection.run, level_of(selection.run, member)))
         if beneath is not None:
             colour_bar(figure, axes, "SND at each position")
-        key = legend(cast.task, pictures[0].scene, over_map=with_map)
-        caption(figure, ", ".join([*who(cast), f"start {seed}", "actions by the mean", *key]))
-    returns = _returns(cast, recording)
+        key = legend(selection.task, pictures[0].scene, over_map=with_map)
+        caption(figure, ", ".join([*who(selection), f"start {seed}", "actions by the mean", *key]))
+    returns = _returns(selection, recording)
 
     def show(step: int) -> None:
         if beneath is not None:
@@ -62,18 +62,18 @@ def film_episode(cast: Cast, seed: int = 0, *, with_map: bool, fps: int = 20, dp
             picture.show(now)
             each.set_xlabel(f"step {now}, return {returns[k, now]:.2f}", fontsize=8)
 
-    return _film(figure, show, max(lengths) + 1, fps)
+    return _video(figure, show, max(lengths) + 1, fps)
 
 
-def film_distances(
+def animate_distances(
     run: Run, wanted: Sequence[str | float] = (), seed: int | None = None, *, fps: int = 10, dpi: int = DPI
-) -> Film:
+) -> Video:
     """The behavioural distances in one member of each level, or of the levels wanted, from iteration to iteration."""
     check_positive("fps", fps)
     members, every = one_of_each(run, wanted, seed), matrices(run)
     shown = {level_of(run, member): every[member.index] for member in members}
     scale, trained = distance_scale(list(shown.values())), frames(run)
-    with styled():
+    with use_style():
         figure, axes = level_panels(len(shown), label=0.55)
         figure.set_dpi(dpi)
         for each, (level, matrix) in zip(axes, shown.items(), strict=True):
@@ -89,14 +89,14 @@ def film_distances(
         for each, matrix in zip(axes, shown.values(), strict=True):
             renew_distances(each, matrix[step])
 
-    return _film(figure, show, every.shape[1], fps)
+    return _video(figure, show, every.shape[1], fps)
 
 
 @dataclass
 class _MapBeneath:
     """Each member's diversity map, renewed whenever what an agent would see somewhere has changed."""
 
-    cast: Cast
+    selection: Selection
     recording: Recording
     axes: list[Axes]
     extent: Extent
@@ -118,44 +118,44 @@ class _MapBeneath:
                 image.set_data(array(each.snd))
 
     def _states(self, step: int) -> Any:
-        lengths = [self.recording.length(k) for k in range(len(self.cast.members))]
+        lengths = [self.recording.length(k) for k in range(len(self.selection.members))]
         member, now = torch.arange(len(lengths)), torch.tensor(lengths).clamp_max(step)
         return map_state(lambda tensor: tensor[member, now, 0], self.recording.states)
 
     def _see(self, step: int) -> Tensor:
-        task = self.cast.task
+        task = self.selection.task
         assert isinstance(task, MappedTask)
-        return seen_on_grid(task, self._states(step), self.cast.policy.members, *self._grid)
+        return seen_on_grid(task, self._states(step), self.selection.policy.members, *self._grid)
 
     def _fields(self) -> list[Field]:
-        return field_of(self.cast.policy, self._seen, *self._grid, self.extent).apart()
+        return field_of(self.selection.policy, self._seen, *self._grid, self.extent).apart()
 
 
-def _returns(cast: Cast, recording: Recording) -> Float[np.ndarray, "members steps"]:
+def _returns(selection: Selection, recording: Recording) -> Float[np.ndarray, "members steps"]:
     """What the controlled group has earned before each step, the mean of its agents."""
-    group = cast.task.groups[cast.controlled]
+    group = selection.task.groups[selection.controlled]
     earned = of_group(group, recording.reward[:, :, 0]).mean(-1) * recording.running[:, :, 0]
     return np.pad(array(earned.cumsum(1)), ((0, 0), (1, 0)))
 
 
-def _film(figure: Figure, show: Callable[[int], None], steps: int, fps: int) -> Film:
+def _video(figure: Figure, show: Callable[[int], None], steps: int, fps: int) -> Video:
     held = round(HOLD * fps)
-    return Film(steps + held, fps, _drawn(figure, show, steps, held))
+    return Video(steps + held, fps, _draw_images(figure, show, steps, held))
 
 
-def _drawn(
+def _draw_images(
     figure: Figure, show: Callable[[int], None], steps: int, held: int
 ) -> Iterator[UInt8[np.ndarray, "height width 3"]]:
     show(steps - 1)  # the longest texts
     figure.canvas.draw()
     figure.set_layout_engine("none")  # everything has its place now
-    frame = np.empty(0, dtype=np.uint8)
+    image = np.empty(0, dtype=np.uint8)
     for step in range(steps):
         show(step)
         figure.canvas.draw()
         drawn = np.asarray(figure.canvas.buffer_rgba())[..., :3]  # pyright: ignore[reportAttributeAccessIssue]
         height, width = (size - size % 2 for size in drawn.shape[:2])
-        frame = drawn[:height, :width].copy()
-        yield frame
+        image = drawn[:height, :width].copy()
+        yield image
     for _ in range(held):
-        yield frame
+        yield image
