@@ -21,6 +21,13 @@ REPLAY = {
 }  # fmt: skip
 
 
+SLOW = ("masac", "matd3")
+"""Their learners and their critics are other algorithms' too."""
+algorithms = pytest.mark.parametrize(
+    "algorithm", [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in ALGORITHMS]
+)
+
+
 @functools.cache
 def trained(task, **options) -> tuple[Population, torch.Tensor, torch.Tensor]:
     """A population after training, its rewards and its diversities ``(iterations, members)``.
@@ -64,14 +71,14 @@ def six(algorithm):
     return trained("navigation", algorithm=algorithm, snd=("0.5", "free"), horizon=20, **settings)
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@algorithms
 def test_every_algorithm_learns_to_navigate(algorithm):
     _, rewards, _ = six(algorithm)
     assert rewards[0].abs().max() < 0.004  # aimless at first
     assert learned(rewards).min() > 0.008
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@algorithms
 def test_every_algorithm_keeps_the_desired_diversity(algorithm):
     """To 5 % over the last five iterations, and never far off, as such large steps of the optimiser shake it."""
     population, _, diversities = six(algorithm)
