@@ -21,7 +21,7 @@ REPLAY = {
 }  # fmt: skip
 
 
-SLOW = ("masac", "matd3")
+SLOW = ("iddpg", "masac", "matd3")
 """Their learners and their critics are other algorithms' too."""
 algorithms = pytest.mark.parametrize(
     "algorithm", [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in ALGORITHMS]

@@ -12,7 +12,7 @@ from shuffled import Interleaved
 from torch._inductor.async_compile import AsyncCompile
 
 import dico
-from dico.commands.progress import LiveProgress, PlainProgress
+from dico.commands._progress import LiveProgress, PlainProgress
 from dico.runs import RunError
 from dico.tasks import TASKS
 from dico.training.population import Population
@@ -126,7 +126,7 @@ def test_the_user_is_told_of_compiling_and_its_time_is_not_taken_for_speed(
     monkeypatch, tmp_path, stage, compiled, display
 ):
     monkeypatch.setattr(torch, "compile", lambda function, **_: function)
-    monkeypatch.setattr("dico.commands.progress.SECONDS_BETWEEN_LINES", 0)
+    monkeypatch.setattr("dico.commands._progress.SECONDS_BETWEEN_LINES", 0)
 
     def said(train):
         console = Console(file=io.StringIO(), width=200, force_terminal=display is LiveProgress)
@@ -147,7 +147,7 @@ def test_the_user_is_told_of_compiling_and_its_time_is_not_taken_for_speed(
 
 def test_a_log_tells_the_time_left_from_the_second_iteration_on_if_the_first_was_compiled(monkeypatch, tmp_path):
     monkeypatch.setattr(torch, "compile", lambda function, **_: function)
-    monkeypatch.setattr("dico.commands.progress.SECONDS_BETWEEN_LINES", 0)
+    monkeypatch.setattr("dico.commands._progress.SECONDS_BETWEEN_LINES", 0)
     console = Console(file=io.StringIO())
     dico.train(config(), tmp_path / "run", stage="compiled", observers=[PlainProgress(console)])
     lines = [line for line in console.file.getvalue().splitlines() if " of 120 frames" in line]

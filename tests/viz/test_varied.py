@@ -21,7 +21,7 @@ from dico.analysis import (
     summary,
     tracking_error,
 )
-from dico.commands.progress import level_table
+from dico.commands._progress import level_table
 from dico.members import Member, level_text, parse_level
 from dico.runs import RunError, evaluate
 from dico.viz.selection import one_of_each

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from rich.console import Console
 
-from dico.commands.progress import level_table, make_progress
+from dico.commands._progress import level_table, make_progress
 from dico.runs import Run, RunError
 from dico.training.loggers import TensorBoard, WandB
 from dico.training.observers import Observer

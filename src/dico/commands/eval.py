@@ -7,7 +7,7 @@ from rich.console import Console
 from tyro.conf import Positional
 
 from dico._checks import check_positive
-from dico.commands.progress import level_table
+from dico.commands._progress import level_table
 from dico.runs import evaluate, load
 
 
