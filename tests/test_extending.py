@@ -33,7 +33,7 @@ def example(name):
 
 
 def test_an_own_task_needs_diversity_and_is_reopened_by_its_name(tmp_path, monkeypatch):
-    run = example("own_task").main(tmp_path / "run", frames=36_000)
+    run = example("own_task").main(tmp_path / "run", frames=60_000)
     none, one, free = (float(level.reward.centre) for level in dico.analysis.summary(run))
     assert none < 0.8 * max(one, free)
     assert run.config["task"] == "own_task:Posts"
