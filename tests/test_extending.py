@@ -152,3 +152,130 @@ def test_an_own_constraint_holds():
     assert rows[-1][0] > 10
     for unscaled, controlled in rows:
         assert controlled == pytest.approx(torch.tensor(unscaled).tanh().item(), rel=1e-4)
+
+
+WRONG = {
+    "observe": ("return (super().observe(state)[0][..., :-1],)", "observe must have shape"),
+    "observe of nobody": ("return ()", "observe must have shape"),
+    "reward": (
+        "state, reward, done = super().step(state, actions); return state, reward[..., :1], done",
+        "step's rewards",
+    ),
+    "two": ("return super().step(state, actions)[:2]", "not enough values to unpack"),
+    "done": ("state, reward, done = super().step(state, actions); return state, reward, done.float()", "step's done"),
+    "scene": ("return None", "scene must give a dico.tasks.Scene"),
+    "reset": ("raise RuntimeError('no room')", "RuntimeError: no room"),
+}
+ARGUMENTS = {"reset": "n, rng", "done": "state, actions", "two": "state, actions", "reward": "state, actions"}
+
+
+@pytest.mark.parametrize("fault", WRONG)
+def test_an_own_task_that_does_not_work_is_told_before_a_folder_is_made(fault, tmp_path, monkeypatch, capsys):
+    code, message = WRONG[fault]
+    function = {"two": "step", "reward": "step", "done": "step"}.get(fault, fault.split()[0])
+    source = f"""
+from own_task import Posts
+class Wrong(Posts):
+    def {function}(self, {ARGUMENTS.get(fault, "state")}):
+        {code}
+"""
+    module = f"wrong_{fault.replace(' ', '_')}"
+    (tmp_path / f"{module}.py").write_text(source)
+    monkeypatch.chdir(tmp_path)
+    status, _, err = command(capsys, "train", f"{module}:Wrong", "--frames", "6000", "--run", "run")
+    assert status == 2
+    assert f"task '{module}:Wrong' does not work: " in err
+    assert message in err
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_script_without_a_guard_trains_once(tmp_path):
+    """Its task is the one of the running script: importing the script again would train again."""
+    source = f"""
+import sys
+sys.path.insert(0, {str(EXAMPLES)!r})
+from dataclasses import dataclass
+import dico
+from dico.experiments import preset
+from own_task import Posts
+print("runs")
+@dataclass(frozen=True, kw_only=True)
+class Mine(Posts):
+    horizon: int = 20
+dico.train(preset("quick", Mine(), snd=("0.3",), **{TINY | {"envs": 2}}), "run", device="cpu")
+"""
+    (tmp_path / "mine.py").write_text(source)
+    done = subprocess.run([sys.executable, "mine.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("runs") == 1
+    assert len((tmp_path / "run" / "metrics.jsonl").read_text().splitlines()) == 1
+    assert json.loads((tmp_path / "run" / "config.json").read_text())["config"]["task"] == "mine:Mine"
+
+
+def test_a_class_is_no_task():
+    with pytest.raises(ValueError, match="task must be a name or a dataclass, got Posts"):
+        preset("quick", example("own_task").Posts)
+
+
+def test_an_own_tasks_state_may_have_any_names_in_blocks(tmp_path, monkeypatch):
+    """As `count`, which a learner has in common for all members."""
+    (tmp_path / "counting.py").write_text("""
+from dataclasses import dataclass
+import torch
+from dico.tasks import Scene
+from own_task import Posts
+
+@dataclass(frozen=True)
+class Counted:
+    position: torch.Tensor
+    posts: torch.Tensor
+    count: torch.Tensor
+
+class Counting(Posts):
+    def reset(self, n, rng):
+        state = super().reset(n, rng)
+        return Counted(state.position, state.posts, torch.zeros(state.position.shape[:-2]))
+
+    def step(self, state, actions):
+        after, reward, done = super().step(state, actions)
+        return Counted(after.position, after.posts, state.count + 1), reward, done
+""")
+    monkeypatch.syspath_prepend(tmp_path)
+    settings = preset("quick", "counting:Counting", snd=("0.3", "1", "free"), **TINY)
+    rows = [dico.train(settings, tmp_path / name, device="cpu", block=block).rows() for name, block in
+            (("whole", None), ("parts", 2))]  # fmt: skip
+    for one, other in zip(*rows, strict=True):
+        assert one["reward"] == pytest.approx(other["reward"], rel=1e-4)
+
+
+def test_an_own_algorithm_may_remember_more(tmp_path, monkeypatch):
+    from dataclasses import dataclass
+
+    from torch import Tensor
+
+    from dico.training.algorithms import Algorithm
+    from dico.training.critics import LocalCritic
+    from dico.training.ppo import PPO, PPOBatch
+
+    @dataclass(frozen=True)
+    class Remembering(PPOBatch):
+        value: Tensor
+
+    class Valued(PPO):
+        BATCH = Remembering
+
+        def shapes(self):
+            return super().shapes() | {"value": (self.team.n_agents,)}
+
+        def act(self, obs):
+            decision = super().act(obs)
+            return decision._replace(remembered=decision.remembered | {"value": self.critic(obs)})
+
+    monkeypatch.setitem(ALGORITHMS, "valued", Algorithm(Valued, LocalCritic))
+    population = Population(preset("quick", algorithm="valued", snd=("1",), **TINY))
+    (batch,) = population.rollout.collect(population.learners, 10, 0)
+    torch.testing.assert_close(batch.value, population.learners[0].critic(batch.obs))
+    run = dico.train(preset("quick", algorithm="valued", snd=("1",), **TINY), tmp_path / "run", device="cpu")
+    monkeypatch.delitem(ALGORITHMS, "valued")
+    with pytest.raises(ValueError, match="trained by 'valued', which is not known here: register it"):
+        dico.resume(run.folder)

@@ -277,3 +277,49 @@ def test_a_failed_checkpoint_leaves_the_last_one_intact(tmp_path, monkeypatch, e
         session.resume(trained.folder)
     assert trained.checkpoints()[0].frames == 240
     assert not list(trained.folder.glob(".checkpoint*"))
+
+
+def test_trainings_that_begin_together_have_a_folder_each(tmp_path, monkeypatch):
+    """Their default names have seconds; here the clock stands still."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(session, "datetime", Standing)
+    runs = [dico.train(preset("quick", **(SMALL | {"frames": 40, "snd": (level,)}))) for level in ("0.3", "1")]
+    assert [run.folder.name for run in runs] == ["navigation-ippo-then", "navigation-ippo-then+2"]
+    assert [run.members[0].constraint for run in runs] == ["0.3", "1"]
+
+
+def test_of_two_trainings_into_one_folder_one_has_it_alone(tmp_path, monkeypatch):
+    """Though both found it free: the other began while the first one's networks were made."""
+    make, begun = session.make_population, []
+
+    def slowly(config, stage, block):
+        if not begun:
+            begun.append(config)
+            dico.train(preset("quick", **(SMALL | {"frames": 40, "snd": ("1",)})), tmp_path / "run")
+        return make(config, stage, block)
+
+    monkeypatch.setattr(session, "make_population", slowly)
+    with pytest.raises(RunError, match="exists already"):
+        dico.train(preset("quick", **(SMALL | {"frames": 40, "snd": ("0.3",)})), tmp_path / "run")
+    run = dico.load(tmp_path / "run")
+    assert [member.constraint for member in run.members] == ["1"]
+    assert {row["constraint"] for row in run.rows()} == {"1"}
+
+
+class Standing:
+    """A clock that stands still."""
+
+    @staticmethod
+    def now():
+        return Standing
+
+    @staticmethod
+    def strftime(_):
+        return "then"
+
+
+def test_a_start_that_fails_leaves_no_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match="group in freeze"):
+        dico.train(preset("quick", **(SMALL | {"freeze": ("nobody=10",)})))
+    assert not list(tmp_path.iterdir())

@@ -8,6 +8,7 @@ from populations import config, learner, population
 
 import dico
 from dico.members import NUMBERS, Member, expand, varying
+from dico.runs import RunError
 from dico.training.blocks import Blocks
 from dico.training.config import Config
 from dico.training.learner import across
@@ -110,3 +111,54 @@ def test_nothing_varies_by_default():
 
 def test_a_vector_meets_what_it_multiplies():
     assert across(learner("ippo").numbers["gamma"], torch.zeros(2, 5, 3)).shape == (2, 1, 1)
+
+
+@pytest.mark.unchecked
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (
+            {"algorithm": "isac", "vary": ("clip=0.1,0.2",)},
+            "vary must name numbers that isac reads, .* got 'clip'",
+        ),
+        ({"algorithm": "itd3", "vary": ("entropy=0,1",)}, "vary must name numbers that itd3 reads"),
+        ({"action_loss": "off", "vary": ("action_loss_weight=1,2",)}, "where action_loss is off"),
+        ({"action_loss": "merged", "vary": ("action_loss_lr=1e-3,1e-4",)}, "where action_loss is merged"),
+    ],
+)
+def test_what_nothing_reads_does_not_vary(settings, message):
+    with pytest.raises(ValueError, match=message):
+        config(**settings)
+
+
+def test_what_a_learner_reads_matters():
+    """And nothing else does: the numbers are those that the first test of this file tries."""
+    assert set(config(algorithm="mappo").spec.learner.READS) == set(NUMBERS)
+    assert set(NUMBERS) - set(config(algorithm="isac").spec.learner.READS) == set(PPO_ALONE)
+
+
+def test_members_are_those_of_their_file(tmp_path):
+    """Not what the configuration would expand to today."""
+    run = dico.train(config(snd=("1",), frames=40), tmp_path / "run", device="cpu")
+    path = tmp_path / "run" / "members.json"
+    records = json.loads(path.read_text())
+    path.write_text(json.dumps([record | {"tau": 0.5, "seed": 7} for record in records]))
+    (member,) = dico.load(run.folder).members
+    assert (member.tau, member.seed) == (0.5, 7)
+
+
+@pytest.mark.unchecked
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "[]", "{}", "3", "null", '[{"index": 1, "constraint": "1", "seed": 0}]',
+        '[{"index": 0, "constraint": "no", "seed": 0}]', '[{"index": 0, "constraint": 1, "seed": 0}]',
+        '[{"index": 0, "constraint": "1", "seed": 0, "tau": "x"}]', '[{"index": 0, "constraint": "1"}]',
+        '[{"index": 0, "constraint": "1", "seed": 0, "colour": 1}]', "[1]", "{",
+    ],
+)  # fmt: skip
+def test_members_that_are_none_are_told(wrong, tmp_path):
+    run = dico.train(config(snd=("1",), frames=40), tmp_path / "run", device="cpu")
+    (run.folder / "members.json").write_text(wrong)
+    with pytest.raises(RunError, match=r"members.json cannot be read"):
+        dico.load(run.folder)

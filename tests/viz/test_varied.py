@@ -201,6 +201,9 @@ def test_reports_and_maps_by_other_fields(capsys, trained, tmp_path):
     assert "desired SND" in drawn
     assert "tau=" not in drawn
     assert "4 members" in drawn
+    status, _, err = dico(capsys, "video", trained.folder, "--by", "taw", "--out", out.with_suffix(".gif"))
+    assert status == 2
+    assert "field to group by must be one of" in err
     words = ("--by", "constraint", "tau", "--levels", "tau=0.3", "--resolution", "8")
     assert dico(capsys, "map", trained.folder, "--out", tmp_path / "map.svg", *words)[0] == 0
     drawn = (tmp_path / "map.svg").read_text()

@@ -81,6 +81,7 @@ class Run:
         >>> run.group_by("seed").by
         ('seed',)
         """
+        fields = tuple("constraint" if name == "snd" else name for name in fields)
         for name in fields:
             check_choice("field to group by", name, FIELDS)
             if any(getattr(member, name) is None for member in self.members):

@@ -9,6 +9,12 @@ from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
+
+from dico.random import Random
+from dico.tasks.base import check_groups
+from dico.tasks.scene import Scene
+
 FUNCTIONS = ("groups", "horizon", "n_agents", "action_low", "action_high", "reset", "step", "observe", "scene")
 """What a task must have; see :class:`dico.tasks.Task`."""
 
@@ -22,10 +28,10 @@ def own(name: str, **options: Any) -> Any:
     module, _, function = name.partition(":")
     with _working_directory_first():
         try:
-            make = importlib.import_module(module)
+            make = _module(module, function)
             for part in function.split("."):
                 make = getattr(make, part)
-        except (ImportError, AttributeError, ValueError) as error:
+        except (ImportError, AttributeError, ValueError, TypeError) as error:
             raise ValueError(
                 f"task {name!r} cannot be imported ({error}): it must be module:function, found from here or on "
                 "PYTHONPATH"
@@ -39,7 +45,42 @@ def own(name: str, **options: Any) -> Any:
     missing = [each for each in FUNCTIONS if not hasattr(task, each)]
     if missing:
         raise ValueError(f"task {name!r} must make an object with {', '.join(FUNCTIONS)}; it lacks {missing[0]}")
+    _try(name, task)
     return task
+
+
+def _module(name: str, function: str) -> Any:
+    """A module by its name; of the script that is running, the one that runs, not a second copy of it."""
+    script = sys.modules["__main__"]
+    running = Path(getattr(script, "__file__", None) or "").stem == name
+    return script if running and hasattr(script, function.partition(".")[0]) else importlib.import_module(name)
+
+
+def _try(name: str, task: Any) -> None:
+    """One step in three environments of two members: what a task gives must be of the shapes that it says."""
+    batch, n, agents = (2, 3), 3, task.n_agents
+    try:
+        check_groups(task)
+        state = task.reset(n, Random([0, 1]))
+        following, reward, done = task.step(state, torch.zeros(*batch, agents, len(task.action_low)))
+        for each in (state, following):
+            seen = task.observe(each)
+            expected = [(*batch, len(group.agents), group.obs_dim) for group in task.groups]
+            _check_shapes("observe", [tuple(obs.shape) for obs in seen], expected)
+        _check_shapes("step's rewards", tuple(reward.shape), (*batch, agents))
+        _check_shapes("step's done", (tuple(done.shape), done.dtype), (batch, torch.bool))
+        if not isinstance(task.horizon, int) or task.horizon < 1:
+            raise ValueError(f"horizon must be a positive integer, got {task.horizon!r}")
+        if not isinstance(task.scene(state), Scene):
+            raise ValueError(f"scene must give a dico.tasks.Scene, got {task.scene(state)!r}")
+    except Exception as error:
+        said = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+        raise ValueError(f"task {name!r} does not work: {said.partition(chr(10))[0]}") from error
+
+
+def _check_shapes(what: str, found: Any, expected: Any) -> None:
+    if found != expected:
+        raise ValueError(f"{what} must have shape {expected} for two members and three environments, got {found}")
 
 
 def options_of(task: Any) -> tuple[str, ...]:
@@ -49,8 +90,8 @@ def options_of(task: Any) -> tuple[str, ...]:
     >>> options_of(make("navigation", n_agents=3))
     ('n_agents=3',)
     """
-    kind = type(task).__qualname__
-    if not is_dataclass(task):
+    kind = getattr(task, "__qualname__", type(task).__qualname__)
+    if not is_dataclass(task) or isinstance(task, type):
         raise ValueError(f"task must be a name or a dataclass, got {kind}: name what makes it, as module:function")
     default = {
         field.name: field.default if field.default_factory is MISSING else field.default_factory()

@@ -1,5 +1,6 @@
 """A population larger than the device's memory: its members take turns there, a block at a time."""
 
+import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,8 +17,8 @@ from dico.training.offpolicy import OffPolicyLearner
 from dico.training.population import Counted, Population
 from dico.training.staging import Stage
 
-COMMON = ("counter", "count", "low", "high")
-"""Last words in the names of tensors that all members have in common; all others begin with a dimension of members."""
+COMMON = re.compile(r"[^.]+\.(rng\.counter|count|policy\.(low|high)|adam\.\w+\.count)")
+"""Names of tensors that all members have in common; all others begin with a dimension of members."""
 
 
 class Blocks(Counted):
@@ -105,7 +106,7 @@ AnyPopulation = Population | Blocks
 
 
 def _is_common(name: str) -> bool:
-    return name.rpartition(".")[2] in COMMON
+    return COMMON.fullmatch(name) is not None
 
 
 def make_population(config: Config, stage: Stage, block: int | None = None) -> AnyPopulation:

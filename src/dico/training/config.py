@@ -46,11 +46,7 @@ ABOVE_ZERO = ("lr", "adam_eps", "max_grad_norm", "alpha", "action_loss_lr", "act
 
 @dataclass(frozen=True, kw_only=True)
 class Config(Settings):
-    """The settings of one population, by default the paper's for navigation; ``dico.experiments`` has the presets.
-
-    >>> [member.name for member in Config(snd=("1",), seeds=1, vary=("tau=0.1,0.01",)).members]
-    ['snd=1,tau=0.1,seed=0', 'snd=1,tau=0.01,seed=0']
-    """
+    """The settings of one population; ``dico.experiments`` has the presets."""
 
     def __post_init__(self):
         if not isinstance(self.task, str):
@@ -111,6 +107,13 @@ class Config(Settings):
                 raise ValueError(f"snd must hold each desired diversity once, got {text!r} again")
             known.add(canonical)
         for name, values in self.varied.items():
+            if name not in self.spec.learner.READS:
+                read = ", ".join(self.spec.learner.READS)
+                raise ValueError(f"vary must name numbers that {self.algorithm} reads, {read}, got {name!r}")
+            if name.startswith("action_loss") and self.action_loss == "off":
+                raise ValueError(f"vary must not name {name!r} where action_loss is off: nothing reads it")
+            if name == "action_loss_lr" and self.action_loss == "merged":
+                raise ValueError("vary must not name 'action_loss_lr' where action_loss is merged: nothing reads it")
             for value in values:
                 _check_range(name, value)
 
@@ -140,7 +143,11 @@ class Config(Settings):
 
     @property
     def members(self) -> list[Member]:
-        """Every desired diversity with all that varies, and every seed."""
+        """Every desired diversity with all that varies, and every seed.
+
+        >>> [member.name for member in Config(snd=("1",), seeds=1, vary=("tau=0.1,0.01",)).members]
+        ['snd=1,tau=0.1,seed=0', 'snd=1,tau=0.01,seed=0']
+        """
         constraints = [parse_constraint(text).texts()[0] for text in self.snd]
         seeds = range(self.first_seed, self.first_seed + self.seeds)
         common = {name: float(getattr(self, name)) for name in NUMBERS}

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import ClassVar, Generic, NamedTuple, TypeVar
 
 import torch
@@ -89,6 +89,8 @@ class Learner(ABC, Generic[Experience]):
     """Whether each batch is used once."""
     BATCH: type[Experience]
     """What it remembers of each step."""
+    READS: ClassVar[tuple[str, ...]] = ("tau", "lr", "max_grad_norm", "action_loss_lr", "action_loss_weight")
+    """Which of the numbers that may vary between members it reads."""
     CRITIC_PASSES: ClassVar[int]
     """How many times an update sends its frames through a critic, for the memory plan."""
 
@@ -144,15 +146,17 @@ class Learner(ABC, Generic[Experience]):
 
     def empty_batch(self, steps: int, envs: int) -> Experience:
         """Room for what the group will experience."""
-        n, o, a = self.team.n_agents, self.team.obs_dim, len(self.team.low)
-        shapes = {"obs": (n, o), "next_obs": (n, o), "action": (n, a), "sample": (n, a), "log_prob": (n,),
-                  "reward": (n,), "done": ()}  # fmt: skip
-        size, device = (self.n_members, steps, envs), self.low.device
-        names = [field.name for field in fields(self.BATCH)]
-        kinds = {"done": torch.bool}
-        return self.BATCH(
-            **{name: torch.zeros(*size, *shapes[name], dtype=kinds.get(name), device=device) for name in names}
-        )
+        size, device, kinds = (self.n_members, steps, envs), self.low.device, {"done": torch.bool}
+        room = {
+            name: torch.zeros(*size, *shape, dtype=kinds.get(name), device=device)
+            for name, shape in self.shapes().items()
+        }
+        return self.BATCH(**room)
+
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Of what a batch holds for each step of an environment, by field; an algorithm adds what it remembers."""
+        n, o = self.team.n_agents, self.team.obs_dim
+        return {"obs": (n, o), "next_obs": (n, o), "reward": (n,), "done": ()}
 
     # learning
 

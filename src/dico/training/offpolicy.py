@@ -43,20 +43,23 @@ class OffPolicyLearner(Learner[ReplayBatch], Generic[Sampled]):
 
     ON_POLICY = False
     BATCH = ReplayBatch
+    READS = (*Learner.READS, "gamma")
     CRITICS: ClassVar[tuple[int, ...]] = ()
     """How many critics a member has, if not one: a dimension of their parameters after the members."""
 
     def __init__(self, *args, **options):
         super().__init__(*args, **options)
-        n, o, a = self.team.n_agents, self.team.obs_dim, len(self.team.low)
-        shapes = {"obs": (n, o), "next_obs": (n, o), "action": (n, a), "reward": (n,), "done": ()}
         size, device = (self.n_members, self.settings.replay), self.low.device
-        self.replay_buffer = {name: torch.zeros(*size, *shape, device=device) for name, shape in shapes.items()}
+        self.replay_buffer = {name: torch.zeros(*size, *shape, device=device) for name, shape in self.shapes().items()}
         self.count = torch.zeros((), dtype=torch.int64, device=device)
-        self.critic = self.critic_network(o + a, *self.CRITICS)
+        self.critic = self.critic_network(self.team.obs_dim + len(self.team.low), *self.CRITICS)
         self.critic_adam = self.adam(self.critic.parameters())
         self.target_critic = copy.deepcopy(self.critic).requires_grad_(requires_grad=False)
         self._sample_and_update = self.stage.procedure(lambda: self.update(self.sample()), self._touched)
+
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """With actions."""
+        return super().shapes() | {"action": (self.team.n_agents, len(self.team.low))}
 
     def learn(self, batch: ReplayBatch) -> None:
         """Store the batch, then update on random frames."""

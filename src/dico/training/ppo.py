@@ -66,6 +66,7 @@ class PPO(Learner[PPOBatch]):
     KINDS = ("shared_std", "agent_std", "agent_std_paper")
     ON_POLICY = True
     BATCH = PPOBatch
+    READS = (*Learner.READS, "gamma", "gae_lambda", "clip", "entropy")
     CRITIC_PASSES = 1
 
     def __init__(self, *args, **options):
@@ -82,6 +83,11 @@ class PPO(Learner[PPOBatch]):
         sample = mean + std * self.rng.normal(*mean.shape[1:])
         log_prob = gaussian_log_prob(sample, mean, std)
         return Decision(squash(sample, self.low, self.high), {"sample": sample, "log_prob": log_prob})
+
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """With samples and their probabilities."""
+        n, a = self.team.n_agents, len(self.team.low)
+        return super().shapes() | {"sample": (n, a), "log_prob": (n,)}
 
     def learn(self, batch: PPOBatch) -> None:
         """Several epochs over the batch in minibatches."""

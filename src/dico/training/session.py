@@ -6,9 +6,10 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 from datetime import datetime
+from itertools import count
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -16,6 +17,7 @@ from dico._checks import check_choice
 from dico._files import FORMAT, plain, write_json
 from dico.runs import Run, RunError, load
 from dico.runs.folder import read_checkpoints
+from dico.training.algorithms import ALGORITHMS
 from dico.training.blocks import AnyPopulation, Blocks, enough_memory, make_population, memory_messages
 from dico.training.checkpoint import KEPT, back_to, check_space, restore, save
 from dico.training.config import Config
@@ -32,6 +34,9 @@ except ImportError:  # not on Windows
     fcntl = None
 
 
+LOCK = ".lock"
+
+
 class Interrupted(Exception):  # noqa: N818
     """The user stopped the training; a checkpoint is written."""
 
@@ -45,20 +50,15 @@ def train(
     checkpoint_every and replay_checkpoint.
     """
     chosen = _options(SessionOptions(), options)
-    stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
-    folder = Path(folder or Path("runs") / f"{config.task.replace(':', '-')}-{config.algorithm}-{stamp}")
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise RunError(f"{folder} exists already: choose another folder, or `dico resume {folder}`")
     stage = chosen.make_stage()
-    with enough_memory(stage.device, chosen.block or len(config.members), f"dico train {config.task}"):
-        session = Session(make_population(config, stage, chosen.block), folder, chosen, observers)
-    check_space(folder, session.population, session.replay)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        _describe(session.population, folder, chosen)
-    except OSError as error:
-        raise RunError(f"{folder} cannot be written ({error}): choose another folder") from error
-    return session.run()
+    with _place(folder, config) as place:
+        with enough_memory(stage.device, chosen.block or len(config.members), f"dico train {config.task}"):
+            session = Session(make_population(config, stage, chosen.block), place, chosen, observers)
+        check_space(place, session.population, session.replay)
+        with _alone(place):
+            _check_free(place)  # another training may have been as quick
+            _describe(session.population, place, chosen)
+            return session.run()
 
 
 def resume(
@@ -73,6 +73,11 @@ def resume(
         raise RunError(f"{folder} was trained by BenchMARL: go on with experiment.restore_file=CHECKPOINT.pt there")
     for name in options:
         check_choice("option of a resume", name, ("device", "block"))
+    if run.config["algorithm"] not in ALGORITHMS:
+        raise RunError(
+            f"{folder} was trained by {run.config['algorithm']!r}, which is not known here: register it in "
+            "dico.training.algorithms.ALGORITHMS, then call dico.resume"
+        )
     saved = Config.from_json(dict(run.config))
     if config is not None and config != saved:
         changed = ", ".join(config.differs_from(saved))
@@ -82,7 +87,8 @@ def resume(
     stage = chosen.make_stage()
     with enough_memory(stage.device, chosen.block or len(saved.members), f"dico resume {folder}"):
         session = Session(make_population(saved, stage, chosen.block), run.folder, chosen, observers)
-    return session.run(again=True)
+    with _alone(run.folder):
+        return session.run(again=True)
 
 
 class Session:
@@ -100,24 +106,23 @@ class Session:
     def run(self, *, again: bool = False) -> Run:
         """Train to the end, or until interrupted; ``again`` goes on from the newest checkpoint."""
         population, folder = self.population, self.folder
-        with _alone(folder):
-            sizes = check_space(folder, population, self.replay)
-            if again:
-                self._go_back()
-            try:
-                for observer in self.observers:
-                    observer.begin(population, folder)
-                self._announce(*sizes, again=again)
-                enough = enough_memory(population.stage.device, population.at_once, f"dico resume {folder}")
-                with enough, working_compiler(), _stopping(self._say) as stop:
-                    self._iterate(stop)
-            except KeyboardInterrupt:
-                newest = next(read_checkpoints(folder), None)
-                left = f"the newest checkpoint is at {newest.frames:,} frames" if newest else "no checkpoint yet"
-                raise Interrupted(f"stopped at once; {left}; go on with: dico resume {folder}") from None
-            finally:
-                for observer in self.observers:
-                    observer.end()
+        sizes = check_space(folder, population, self.replay)
+        if again:
+            self._go_back()
+        try:
+            for observer in self.observers:
+                observer.begin(population, folder)
+            self._announce(*sizes, again=again)
+            enough = enough_memory(population.stage.device, population.at_once, f"dico resume {folder}")
+            with enough, working_compiler(), _stopping(self._say) as stop:
+                self._iterate(stop)
+        except KeyboardInterrupt:
+            newest = next(read_checkpoints(folder), None)
+            left = f"the newest checkpoint is at {newest.frames:,} frames" if newest else "no checkpoint yet"
+            raise Interrupted(f"stopped at once; {left}; go on with: dico resume {folder}") from None
+        finally:
+            for observer in self.observers:
+                observer.end()
         if not population.finished:
             raise Interrupted(f"stopped at {population.frames:,} frames; go on with: dico resume {folder}")
         return load(folder)
@@ -166,6 +171,38 @@ class Session:
         say(f"each checkpoint takes {state_bytes / 1e6:,.1f} MB on disk{replay}")
 
 
+@contextmanager
+def _place(folder: str | Path | None, config: Config) -> Iterator[Path]:
+    """The run folder: the one that was named, or a new one under ``runs``, which goes again if nothing is written."""
+    if folder is not None:
+        _check_free(Path(folder))
+        yield Path(folder)
+        return
+    stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
+    path = Path("runs", f"{config.task.replace(':', '-')}-{config.algorithm}-{stamp}")
+    made = [each for each in (path.parent,) if not each.exists()]
+    for number in count(2):
+        try:
+            path.mkdir(parents=True)
+            break
+        except FileExistsError:  # by a training that began in the same second
+            path = path.with_name(f"{path.name.partition('+')[0]}+{number}")
+        except OSError as error:
+            raise RunError(f"{path} cannot be written ({error}): choose another folder") from error
+    try:
+        yield path
+    finally:
+        for each in (path, *made):
+            with suppress(OSError):  # which says that there is something in it
+                each.rmdir()
+
+
+def _check_free(folder: Path) -> None:
+    """A folder may be there, if it is empty."""
+    if folder.exists() and (not folder.is_dir() or {path.name for path in folder.iterdir()} - {LOCK}):
+        raise RunError(f"{folder} exists already: choose another folder, or `dico resume {folder}`")
+
+
 def _options(base: SessionOptions, changes: dict[str, Any]) -> SessionOptions:
     for name in changes:
         check_choice("option", name, asdict(base))
@@ -195,8 +232,13 @@ def _describe(population: AnyPopulation, folder: Path, options: SessionOptions) 
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """Hold the run folder: two trainings in one would write over each other."""
-    with (folder / ".lock").open("w") as lock:
+    """Make the run folder, if it is not there, and hold it: two trainings in one would write over each other."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        file = (folder / LOCK).open("w")
+    except OSError as error:
+        raise RunError(f"{folder} cannot be written ({error}): choose another folder") from error
+    with file as lock:
         if fcntl is not None:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -18,6 +18,8 @@ from dico.viz.labels import level_label, run_names
 from dico.viz.limits import max_snd_limit
 from dico.viz.style import FAINT, INK, lost, plain_numbers
 
+MOST_LETTERS = 55
+"""Of a line of text as wide as the axes."""
 SAME_PLACE = 0.02
 """Points nearer than this share of the whole range hide each other."""
 NAME_ROOM = 9
@@ -135,8 +137,11 @@ def _mark_best(axes: Axes, x: float, best: LevelSummary, of: str) -> None:
     """A ring, and a text above the axes, where no whisker crosses it."""
     y = float(best.reward.centre)
     axes.plot(x, y, marker="o", markersize=13, markerfacecolor="none", markeredgecolor=INK, gid="best", zorder=3.5)
-    side = "left" if _share(axes, x) < 0.5 else "right"
-    axes.annotate(f"best: {level_label(best.level)}{of}", (x, 1.0), xycoords=("data", "axes fraction"), xytext=(0, 3),
+    text, place = f"best: {level_label(best.level)}{of}", x
+    side, share = "left" if _share(axes, x) < 0.5 else "right", len(text) / MOST_LETTERS
+    if share > 1 - _share(axes, x) and share > _share(axes, x):  # on either side it would leave the figure
+        place, side = axes.get_xlim()[0], "left"
+    axes.annotate(text, (place, 1.0), xycoords=("data", "axes fraction"), xytext=(0, 3),
                   textcoords="offset points", ha=side, va="bottom", color=INK, weight="bold")  # fmt: skip
     axes.axvline(x, color=INK, linewidth=0.7, linestyle=(0, (1, 3)), zorder=1.2)
 
