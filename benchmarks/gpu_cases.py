@@ -14,7 +14,8 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from dico.experiments import preset
 from dico.training.config import Config
-from dico.training.learner import Comparison, Learner
+from dico.training.experience import Comparison
+from dico.training.learner import Learner
 from dico.training.memory import Plan
 from dico.training.offpolicy import OffPolicyLearner, ReplayMinibatch
 from dico.training.population import Population

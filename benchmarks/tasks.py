@@ -19,7 +19,7 @@ from dico.constraints import free, stack_constraints
 from dico.random import Random
 from dico.tasks import TASKS, Task, make
 from dico.training.config import Config
-from dico.training.learner import Decision, Team
+from dico.training.experience import Decision, Team
 from dico.training.ppo import PPO
 from dico.training.rollout import Rollout
 from dico.training.staging import Stage

@@ -5,7 +5,8 @@ import torch
 from dico.constraints import parse_constraint, stack_constraints
 from dico.training.algorithms import ALGORITHMS
 from dico.training.config import Config
-from dico.training.learner import Batch, Comparison, Learner, Team
+from dico.training.experience import Batch, Comparison, Team
+from dico.training.learner import Learner
 from dico.training.offpolicy import ReplayMinibatch
 from dico.training.population import Population
 from dico.training.ppo import PPOMinibatch

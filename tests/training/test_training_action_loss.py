@@ -6,7 +6,7 @@ from populations import ALGORITHMS, TEAM, batch_of, learner, parameters, same
 from torch import nn
 
 from dico import action_space_loss
-from dico.training.learner import Comparison
+from dico.training.experience import Comparison
 
 algorithms = pytest.mark.parametrize("algorithm", ALGORITHMS)
 

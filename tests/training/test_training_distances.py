@@ -11,7 +11,7 @@ import dico
 from dico._measuring import MAX_DISTANCES
 from dico.metrics import pairwise_w2
 from dico.runs import load
-from dico.training.learner import Team
+from dico.training.experience import Team
 from dico.training.measure import measure
 
 

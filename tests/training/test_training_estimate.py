@@ -8,7 +8,7 @@ from populations import ALGORITHMS, PAIRS, TEAM, batch_of, config, learner, mini
 
 from dico import max_snd, snd
 from dico._measuring import measured_frames, spaced
-from dico.training.learner import Comparison
+from dico.training.experience import Comparison
 from dico.training.measure import measure
 
 MANY = {"snd": ("0.3",), "seeds": 40, "tau": 1.0, "lr": 1e-3, "estimate_on": "minibatch"}

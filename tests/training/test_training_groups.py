@@ -10,7 +10,7 @@ from dico import tasks
 from dico.runs.episodes import play, record
 from dico.runs.evaluation import evaluate
 from dico.tasks import Group, check_groups, make, map_state
-from dico.training.learner import Comparison
+from dico.training.experience import Comparison
 from dico.training.rollout import Rollout
 from dico.training.staging import Stage
 

@@ -10,7 +10,7 @@ from torchrl.modules import AdditiveGaussianModule
 from dico import tasks
 from dico.squashed import gaussian_log_prob, squash
 from dico.tasks import map_state
-from dico.training.learner import Decision, Team
+from dico.training.experience import Decision, Team
 from dico.training.ppo import PPO, gae
 from dico.training.rollout import STARTS_PER_ENV, Rollout
 from dico.training.staging import Stage

@@ -11,7 +11,7 @@ from dico.members import NUMBERS, Member, expand, varying
 from dico.runs import RunError
 from dico.training.blocks import Blocks
 from dico.training.config import Config
-from dico.training.learner import across
+from dico.training.experience import across
 from dico.training.staging import Stage
 
 VALUES = {

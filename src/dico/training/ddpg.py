@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from dico.training.learner import Decision, Losses, average, without_gradient
+from dico.training.experience import Decision, Losses, average, without_gradient
 from dico.training.offpolicy import OffPolicyLearner, ReplayMinibatch, Sampled
 from dico.training.optimiser import polyak_update_
 

@@ -8,7 +8,8 @@ from dico._measuring import MAX_DISTANCES, spaced
 from dico._pairs import upper
 from dico.losses import action_space_loss
 from dico.metrics import METRICS, behavioural_distances, snd
-from dico.training.learner import Batch, Learner, average
+from dico.training.experience import Batch, average
+from dico.training.learner import Learner
 
 
 @torch.no_grad()

@@ -10,7 +10,8 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from dico._measuring import take
-from dico.training.learner import Batch, Comparison, Learner, across
+from dico.training.experience import Batch, Comparison, across
+from dico.training.learner import Learner
 from dico.training.optimiser import PopulationAdam
 
 

@@ -12,7 +12,8 @@ from dico.constraints import parse_constraint, stack_constraints, uncontrolled
 from dico.members import Member
 from dico.tasks import Group, from_settings
 from dico.training.config import Config
-from dico.training.learner import Learner, Team
+from dico.training.experience import Team
+from dico.training.learner import Learner
 from dico.training.measure import measure
 from dico.training.rollout import Rollout
 from dico.training.staging import Stage

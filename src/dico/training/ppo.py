@@ -11,7 +11,8 @@ from torch import Tensor, nn
 from dico._measuring import take
 from dico.metrics import METRICS
 from dico.squashed import gaussian_log_prob, squash
-from dico.training.learner import Batch, Comparison, Decision, Learner, Losses, across, average
+from dico.training.experience import Batch, Comparison, Decision, Losses, across, average
+from dico.training.learner import Learner
 from dico.training.optimiser import PopulationAdam
 from dico.training.settings import Settings
 

@@ -11,7 +11,8 @@ from torch import Tensor
 from dico._measuring import take
 from dico.random import Random
 from dico.tasks import Task, check_groups, join_groups, map_state, of_group, where_done
-from dico.training.learner import Batch, Learner
+from dico.training.experience import Batch
+from dico.training.learner import Learner
 from dico.training.staging import Stage
 
 STARTS_PER_ENV = 8

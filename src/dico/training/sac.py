@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from dico.squashed import squash, squashed_log_prob
 from dico.training.critics import values_of
-from dico.training.learner import Decision, across, average, without_gradient
+from dico.training.experience import Decision, across, average, without_gradient
 from dico.training.offpolicy import OffPolicyLearner, ReplayMinibatch
 from dico.training.optimiser import PopulationAdam, polyak_update_
 

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from dico.training.critics import values_of
 from dico.training.ddpg import DDPG
-from dico.training.learner import average, without_gradient
+from dico.training.experience import average, without_gradient
 from dico.training.offpolicy import ReplayBatch, ReplayMinibatch
 
 
