@@ -74,6 +74,7 @@ def of_rows(weight: Weight) -> Tensor | None:
 def across(vector: Float[Tensor, " members"], values: Float[Tensor, "members ..."]) -> Float[Tensor, "members ..."]:
     """A number for each member, in a shape that meets ``values``.
 
+    >>> import torch
     >>> across(torch.ones(2), torch.zeros(2, 5, 3)).shape
     torch.Size([2, 1, 1])
     """
@@ -83,6 +84,7 @@ def across(vector: Float[Tensor, " members"], values: Float[Tensor, "members ...
 def average(values: Float[Tensor, "members rows *rest"], weight: Weight = None) -> Float[Tensor, " members"]:
     """Each member's mean, in which every row counts alike, or as much as it weighs.
 
+    >>> import torch
     >>> average(torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), torch.tensor([1, 3, 0]))
     tensor([1.7500, 4.7500])
     """
