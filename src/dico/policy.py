@@ -14,6 +14,7 @@ from dico.constraints import Constraint, Goal, as_goal
 from dico.kinds import KINDS
 from dico.metrics import METRICS, Metric
 from dico.nets import at_offsets
+from dico.squashed import squash
 
 GRADIENTS = ("soft", "detached", "straight_through")
 INITIALS = ("batch", "desired")
@@ -283,7 +284,7 @@ class DiCo(Precise):
             return params
         low, high = cast(Tensor, self.low).to(params.dtype), cast(Tensor, self.high).to(params.dtype)
         mean, rest = params.tensor_split([low.shape[-1]], -1)
-        return torch.cat((low + (high - low) * (mean.tanh() + 1) / 2, rest), -1)
+        return torch.cat((squash(mean, low, high), rest), -1)
 
     def _deviations_of_everyone(self, obs: Tensor) -> Tensor:
         return self.kind.deviation(self.deviations.everyone(obs))

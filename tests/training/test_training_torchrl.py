@@ -128,6 +128,16 @@ def minibatch(k, obs, next_obs, action, reward, done):
     return TensorDict({"agents": group, "next": {"agents": TensorDict(following, [ROWS, N])}}, [ROWS])
 
 
+def of_actions(loss, **keys):
+    """Set up a judge whose critics value actions, as BenchMARL does: its keys, its targets, its target networks."""
+    loss.set_keys(
+        state_action_value=("agents", "state_action_value"), reward=("agents", "reward"), done=("agents", "done"),
+        terminated=("agents", "terminated"), **keys,
+    )  # fmt: skip
+    loss.make_value_estimator(ValueEstimators.TD0, gamma=GAMMA)
+    SoftUpdate(loss, tau=0.005)
+
+
 @members
 @pytest.mark.parametrize("algorithm", ["ippo", "mappo"])
 def test_ppo(algorithm, members):
@@ -186,12 +196,7 @@ def test_ddpg(algorithm, members, estimate_on):
         spec = Bounded(LOW.expand(N, ACT), HIGH.expand(N, ACT), dtype=torch.float64)
         actor = actor_of(alone, Delta, spec=spec, safe=True, return_log_prob=False)
         loss = DDPGLoss(actor, critic_of(ours, OBS + ACT, "state_action_value"), delay_value=True, loss_function="l2")
-        loss.set_keys(
-            state_action_value=("agents", "state_action_value"), reward=("agents", "reward"),
-            done=("agents", "done"), terminated=("agents", "terminated"),
-        )  # fmt: skip
-        loss.make_value_estimator(ValueEstimators.TD0, gamma=GAMMA)
-        SoftUpdate(loss, tau=0.005)
+        of_actions(loss)
         load_critic(loss.value_network_params, ours.critic, k)
         load_critic(loss.target_value_network_params, ours.target_critic, k)
         data = minibatch(k, obs, next_obs, action, reward, done)
@@ -230,13 +235,7 @@ def test_td3(algorithm, members, monkeypatch):
             actor, critic_of(ours, OBS + ACT, "state_action_value"), num_qvalue_nets=2, loss_function="l2",
             policy_noise=0.2, noise_clip=0.3, delay_actor=False, delay_qvalue=True, action_spec=spec,
         )  # fmt: skip
-        loss.set_keys(
-            state_action_value=("agents", "state_action_value"), action=("agents", "action"),
-            reward=("agents", "reward"), done=("agents", "done"), terminated=("agents", "terminated"),
-            priority=("agents", "td_error"),
-        )  # fmt: skip
-        loss.make_value_estimator(ValueEstimators.TD0, gamma=GAMMA)
-        SoftUpdate(loss, tau=0.005)
+        of_actions(loss, action=("agents", "action"), priority=("agents", "td_error"))
         load_critic(loss.qvalue_network_params, ours.critic, k)
         load_critic(loss.target_qvalue_network_params, ours.target_critic, k)
         data = minibatch(k, obs, next_obs, action, reward, done)
@@ -283,13 +282,9 @@ def test_sac(algorithm, members):
             alpha_init=1.0, action_spec=Composite(agents=Composite(action=spec, shape=(N,))), target_entropy="auto",
             delay_qvalue=True,
         )  # fmt: skip
-        loss.set_keys(
-            state_action_value=("agents", "state_action_value"), action=("agents", "action"),
-            reward=("agents", "reward"), done=("agents", "done"), terminated=("agents", "terminated"),
-            log_prob=("agents", "sample_log_prob"), priority=("agents", "td_error"),
-        )  # fmt: skip
-        loss.make_value_estimator(ValueEstimators.TD0, gamma=GAMMA)
-        SoftUpdate(loss, tau=0.005)
+        of_actions(
+            loss, action=("agents", "action"), priority=("agents", "td_error"), log_prob=("agents", "sample_log_prob")
+        )
         loss.log_alpha.data = ours.log_alpha.data[k].clone()
         load_critic(loss.qvalue_network_params, ours.critic, k)
         load_critic(loss.target_qvalue_network_params, ours.target_critic, k)

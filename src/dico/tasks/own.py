@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from dico._checks import check_positive
 from dico.random import Random
 from dico.tasks.base import check_groups
 from dico.tasks.scene import Scene
@@ -58,10 +59,10 @@ def _module(name: str, function: str) -> Any:
 
 def _try(name: str, task: Any) -> None:
     """One step in three environments of two members: what a task gives must be of the shapes that it says."""
-    batch, n, agents = (2, 3), 3, task.n_agents
+    batch, agents = (2, 3), task.n_agents
     try:
         check_groups(task)
-        state = task.reset(n, Random([0, 1]))
+        state = task.reset(batch[1], Random(range(batch[0])))
         following, reward, done = task.step(state, torch.zeros(*batch, agents, len(task.action_low)))
         for each in (state, following):
             seen = task.observe(each)
@@ -69,10 +70,10 @@ def _try(name: str, task: Any) -> None:
             _check_shapes("observe", [tuple(obs.shape) for obs in seen], expected)
         _check_shapes("step's rewards", tuple(reward.shape), (*batch, agents))
         _check_shapes("step's done", (tuple(done.shape), done.dtype), (batch, torch.bool))
-        if not isinstance(task.horizon, int) or task.horizon < 1:
-            raise ValueError(f"horizon must be a positive integer, got {task.horizon!r}")
-        if not isinstance(task.scene(state), Scene):
-            raise ValueError(f"scene must give a dico.tasks.Scene, got {task.scene(state)!r}")
+        check_positive("horizon", task.horizon)
+        scene = task.scene(state)
+        if not isinstance(scene, Scene):
+            raise ValueError(f"scene must give a dico.tasks.Scene, got {scene!r}")
     except Exception as error:
         said = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
         raise ValueError(f"task {name!r} does not work: {said.partition(chr(10))[0]}") from error

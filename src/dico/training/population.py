@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Any
 
 from torch import Tensor
@@ -105,9 +104,10 @@ class Population(Counted):
     def _rows(self, learner: Learner, values: dict[str, Tensor], seconds: float) -> list[dict[str, Any]]:
         columns = {name: value.tolist() for name, value in values.items()}
         several = {"group": learner.team.name} if len(self.learners) > 1 else {}
+        varied = tuple(self.config.varied)
         return [
             {"member": member.index, "constraint": member.constraint, "seed": member.seed,
-             **{name: asdict(member)[name] for name in self.config.varied}, **several, "iteration": self.iteration,
+             **{name: getattr(member, name) for name in varied}, **several, "iteration": self.iteration,
              "frames": self.frames, **{name: column[k] for name, column in columns.items()}, "seconds": seconds}
             for k, member in enumerate(self.members)
         ]  # fmt: skip

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields
 from datetime import datetime
 from itertools import count
 from pathlib import Path
@@ -49,7 +49,7 @@ def train(
     ``options`` are those of :class:`~dico.training.options.SessionOptions`: device, stage, precision, block,
     checkpoint_every and replay_checkpoint.
     """
-    chosen = _options(SessionOptions(), options)
+    chosen = _options(options)
     stage = chosen.make_stage()
     with _place(folder, config) as place:
         with enough_memory(stage.device, chosen.block or len(config.members), f"dico train {config.task}"):
@@ -83,7 +83,7 @@ def resume(
         changed = ", ".join(config.differs_from(saved))
         raise RunError(f"{folder} was trained with another configuration ({changed}): start a new run with this one")
     given = {name: value for name, value in options.items() if value is not None}
-    chosen = _options(SessionOptions(), {**run.session, **given})
+    chosen = _options({**run.session, **given})
     stage = chosen.make_stage()
     with enough_memory(stage.device, chosen.block or len(saved.members), f"dico resume {folder}"):
         session = Session(make_population(saved, stage, chosen.block), run.folder, chosen, observers)
@@ -180,7 +180,7 @@ def _place(folder: str | Path | None, config: Config) -> Iterator[Path]:
         return
     stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
     path = Path("runs", f"{config.task.replace(':', '-')}-{config.algorithm}-{stamp}")
-    made = [each for each in (path.parent,) if not each.exists()]
+    made = [] if path.parent.exists() else [path.parent]
     for number in count(2):
         try:
             path.mkdir(parents=True)
@@ -203,10 +203,10 @@ def _check_free(folder: Path) -> None:
         raise RunError(f"{folder} exists already: choose another folder, or `dico resume {folder}`")
 
 
-def _options(base: SessionOptions, changes: dict[str, Any]) -> SessionOptions:
-    for name in changes:
-        check_choice("option", name, asdict(base))
-    return replace(base, **changes)
+def _options(given: dict[str, Any]) -> SessionOptions:
+    for name in given:
+        check_choice("option", name, [field.name for field in fields(SessionOptions)])
+    return SessionOptions(**given)
 
 
 def _describe(population: AnyPopulation, folder: Path, options: SessionOptions) -> None:
