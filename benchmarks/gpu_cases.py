@@ -56,7 +56,7 @@ def measured(case: Case) -> dict[str, Any]:
     first, population = clocked(lambda: started(case))
     seconds = min(clocked(population.iterate)[0] for _ in range(2))
     learner = population.learners[0]
-    update = learner._whole if isinstance(learner, PPO) else learner._sample_and_update  # pyright: ignore
+    update = learner._updates[0] if isinstance(learner, PPO) else learner._sample_and_update  # pyright: ignore
     updating = clocked(lambda: [update() for _ in range(PROFILED_UPDATES)])[0] / PROFILED_UPDATES
     row = {
         "task": case.task, "algorithm": config.algorithm, "members": case.members,

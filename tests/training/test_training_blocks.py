@@ -234,7 +234,7 @@ def test_free_memory_is_what_the_process_is_allowed_and_has_not_taken(monkeypatc
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
-@pytest.mark.parametrize(("fit", "block"), [(5, None), (2, 2)])
+@pytest.mark.parametrize(("fit", "block"), [(5, 5), (2, 2)])
 def test_members_on_a_cuda_device_train_together_or_in_turns(fit, block):
     settings, stage = config(**FIVE), Stage("eager", "cuda", "float32")
     whole = Population(settings, stage)
@@ -245,7 +245,7 @@ def test_members_on_a_cuda_device_train_together_or_in_turns(fit, block):
         planned = make_population(settings, stage)
     finally:
         torch.cuda.set_per_process_memory_fraction(1.0)
-    assert getattr(planned, "block", None) == block
+    assert planned.at_once == block
     assert_same(planned.iterate(), whole.iterate())
 
 
