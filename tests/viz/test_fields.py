@@ -4,9 +4,9 @@ import pytest
 import torch
 
 from dico import DiCo, equal, pairwise_w2
+from dico.analysis.fields import as_mapped, diversity_field, slice_field
 from dico.random import Random
 from dico.tasks import from_settings, make, map_state
-from dico.viz.fields import as_mapped, diversity_field, slice_field
 
 
 def policy_for(task, kind="shared_std", members=()):
@@ -43,7 +43,7 @@ def test_a_map_in_parts_is_the_same(monkeypatch):
     task = make("navigation")
     policy, state = policy_for(task, members=(2,)), task.reset(1, Random([0]))
     whole = diversity_field(policy, task, state, resolution=7)
-    monkeypatch.setattr("dico.viz.fields.ROWS_AT_ONCE", 10)
+    monkeypatch.setattr("dico.analysis.fields.ROWS_AT_ONCE", 10)
     parts = diversity_field(policy, task, state, resolution=7)
     torch.testing.assert_close(whole.snd, parts.snd)
     torch.testing.assert_close(whole.mean, parts.mean)

@@ -13,11 +13,11 @@ from matplotlib.quiver import Quiver
 from matplotlib.text import Text
 
 from dico.analysis import curves, levels, tracking_error
+from dico.analysis.fields import diversity_field
 from dico.runs import RunError, load
 from dico.viz.colours import level_colours
 from dico.viz.curves import plot_diversity, plot_tracking
 from dico.viz.distances import matrices
-from dico.viz.fields import diversity_field
 from dico.viz.figures import (
     draw_curves,
     draw_decision,

@@ -9,12 +9,12 @@ from browsers import CHROMIUM, DESKTOP, NONE_HERE, PHONE, fixtures
 from report_runs import small_run, without_checkpoints
 
 from dico.analysis import summary
+from dico.analysis.fields import diversity_field
 from dico.constraints import equal
 from dico.kinds import KINDS
 from dico.metrics import snd_at
 from dico.policy import DiCo
 from dico.tasks.navigation import NavigationState
-from dico.viz.fields import diversity_field
 from dico.viz.page.networks import encode_policy
 from dico.viz.report import write_report
 

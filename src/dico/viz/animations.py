@@ -14,11 +14,11 @@ from torch import Tensor
 
 from dico._checks import check_positive
 from dico.analysis import frames, level_of
+from dico.analysis.fields import Extent, Field, field_of, grid, seen_on_grid
 from dico.runs import Run
 from dico.runs.episodes import Recording
 from dico.tasks import MappedTask, map_state, of_group
 from dico.viz.distances import DISTANCE, distance_scale, matrices, plot_distances, renew_distances
-from dico.viz.fields import Extent, Field, field_of, grid, seen_on_grid
 from dico.viz.maps import colour_bar, map_scale, plot_field
 from dico.viz.scenes import Picture
 from dico.viz.selection import Selection, one_of_each, shown_of

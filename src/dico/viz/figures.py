@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from dico.analysis import align, bounds_of, check_comparable, in_order, level_of, summary
+from dico.analysis.fields import as_mapped, check_coordinates
 from dico.runs import Run
 from dico.runs.episodes import play
 from dico.viz.axis import axis_of
@@ -20,7 +21,6 @@ from dico.viz.curves import (
 )
 from dico.viz.decision import plot_decision
 from dico.viz.distances import DISTANCE, distance_scale, matrices, plot_distances
-from dico.viz.fields import as_mapped, check_coordinates
 from dico.viz.labels import levels_title
 from dico.viz.maps import colour_bar, extent_of, map_scale, middle_of, plot_map, plot_slice
 from dico.viz.selection import Selection, one_of_each, shown_of

@@ -12,9 +12,9 @@ from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from torch import Tensor
 
+from dico.analysis.fields import Extent, Field
 from dico.tasks import Task, map_state
 from dico.tasks.scene import TEAM
-from dico.viz.fields import Extent, Field
 from dico.viz.scenes import Picture
 from dico.viz.style import MAP
 from dico.viz.views import array

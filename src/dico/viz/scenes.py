@@ -15,8 +15,8 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Circle as Disc
 from matplotlib.patches import Rectangle
 
+from dico.analysis.fields import Extent
 from dico.tasks.scene import Box, Circle, Scene
-from dico.viz.fields import Extent
 from dico.viz.views import FRESH, MOVES, OLD, TRAIL, array
 
 HALO = [patheffects.withStroke(linewidth=2.4, foreground="white")]

@@ -10,6 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from dico.analysis import controlled_group, diverged, group_fields, level_of, levels, sample_name
+from dico.analysis.fields import Extent, Field, diversity_field, slice_field
 from dico.members import parse_level
 from dico.policy import DiCo
 from dico.random import Random
@@ -17,7 +18,6 @@ from dico.runs import Member, Run, RunError
 from dico.runs.episodes import STREAM, Recording, into_box, record
 from dico.tasks import Task, map_state
 from dico.tasks.scene import Scene
-from dico.viz.fields import Extent, Field, diversity_field, slice_field
 
 
 @dataclass(frozen=True)
@@ -52,11 +52,11 @@ class Selection:
         return self.task.scene(map_state(lambda tensor: tensor[member, :steps, 0], recording.states))
 
     def fields(self, state: Any, extent: Extent | None = None, resolution: int = 60) -> list[Field]:
-        """Each member's diversity over positions (:func:`~dico.viz.fields.diversity_field`)."""
+        """Each member's diversity over positions (:func:`~dico.analysis.fields.diversity_field`)."""
         return diversity_field(self.policy, self.task, state, extent, resolution).apart()
 
     def slices(self, obs: Tensor, coordinates: tuple[int, int], extent: Extent, resolution: int = 60) -> list[Field]:
-        """Each member's diversity over two observed numbers (:func:`~dico.viz.fields.slice_field`)."""
+        """Each member's diversity over two observed numbers (:func:`~dico.analysis.fields.slice_field`)."""
         return slice_field(self.policy, obs, coordinates, extent, resolution).apart()
 
     def actions(self, field: Field) -> Float[Tensor, "rows columns n a"]:

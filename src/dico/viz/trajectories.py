@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from matplotlib.axes import Axes
 
+from dico.analysis.fields import Extent
 from dico.tasks.scene import Scene
-from dico.viz.fields import Extent
 from dico.viz.scenes import Picture
 from dico.viz.style import FAINT
 from dico.viz.views import array, extent_around

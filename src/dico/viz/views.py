@@ -6,10 +6,10 @@ from colorsys import rgb_to_hsv
 import numpy as np
 from torch import Tensor
 
+from dico.analysis.fields import Extent
 from dico.tasks import Task
 from dico.tasks.scene import Box, Circle, Line, Scene
 from dico.viz.colours import rgb
-from dico.viz.fields import Extent
 
 TRAIL = 100
 """Steps over which a trail fades."""

@@ -8,11 +8,11 @@ from jaxtyping import Float
 from torch import Tensor
 
 from dico.analysis import level_of
+from dico.analysis.fields import Extent
 from dico.runs import Member, Run
 from dico.tasks import MappedTask, map_state, of_group
 from dico.tasks.navigation import SPAWN, Navigation
 from dico.tasks.scene import TEAM
-from dico.viz.fields import Extent
 from dico.viz.limits import room
 from dico.viz.page.encode import floats, quantise
 from dico.viz.page.networks import encode_policy, parts_of

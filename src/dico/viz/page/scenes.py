@@ -6,8 +6,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from dico.analysis.fields import Extent
 from dico.tasks import Scene
-from dico.viz.fields import Extent
 from dico.viz.page.encode import floats, octets, quantise, words
 from dico.viz.views import MOVES
 
