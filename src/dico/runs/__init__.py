@@ -14,5 +14,9 @@ from dico.runs.evaluation import evaluate
 from dico.runs.loading import load
 from dico.runs.run import Run
 from dico.runs.schema import Checkpoint, RunError
+from dico.runs.summary import Summary, write_summary
 
-__all__ = ["Checkpoint", "Episodes", "Member", "Recording", "Run", "RunError", "evaluate", "load", "play", "record"]
+__all__ = [
+    "Checkpoint", "Episodes", "Member", "Recording", "Run", "RunError", "Summary", "evaluate", "load", "play", "record",
+    "write_summary",
+]  # fmt: skip

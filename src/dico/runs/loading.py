@@ -6,13 +6,14 @@ from dico.runs.benchmarl import open_experiments
 from dico.runs.folder import open_folder
 from dico.runs.run import Run
 from dico.runs.schema import RunError
+from dico.runs.summary import open_summary
 
 LISTED = 4
 """Run folders that are named where a folder of them is given, at most."""
 
 
 def load(run: str | Path) -> Run:
-    """Open a run folder, or a result folder of BenchMARL.
+    """Open a run folder, a summary of one, or a result folder of BenchMARL.
 
     >>> run = load("runs/navigation")
     >>> run.metric("reward").shape  # members, iterations
@@ -21,6 +22,8 @@ def load(run: str | Path) -> Run:
     folder = Path(run)
     if not folder.exists():
         raise RunError(f"{folder} is no run folder: it does not exist; dico train writes run folders under runs/")
+    if folder.is_file():
+        return open_summary(folder)
     if (folder / "config.json").is_file():
         return open_folder(folder)
     below = sorted(config.parent for config in folder.glob("*/config.json"))

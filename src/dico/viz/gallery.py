@@ -19,6 +19,7 @@ from dico.viz.figures import (
     draw_trajectories,
 )
 from dico.viz.files import check_formats, check_place
+from dico.viz.kept import kept_selection
 from dico.viz.labels import run_names
 from dico.viz.once import warn_once
 from dico.viz.selection import Selection, choose
@@ -75,7 +76,10 @@ def _of_one(run: Run, stat: str, seeds: bool) -> dict[str, Figure]:
     }
     selection = _playable(run)
     if selection is not None:
-        drawn["map"] = draw_map(selection) if isinstance(selection.task, MappedTask) else draw_slice(selection, (0, 1))
+        if isinstance(selection.task, MappedTask):
+            drawn["map"] = draw_map(selection)
+        elif selection.policies:
+            drawn["map"] = draw_slice(selection, (0, 1))
         drawn["trajectories"] = draw_trajectories(selection)
     if any("distances" in row for row in run.rows()) and not diverged(run).all():
         drawn["distances"] = draw_distances(run)
@@ -85,7 +89,7 @@ def _of_one(run: Run, stat: str, seeds: bool) -> dict[str, Figure]:
 def _playable(run: Run) -> Selection | None:
     """Members that can be shown in action; None, with a warning, if there is a checkpoint that cannot be played."""
     if run.newest is None:
-        return None
+        return kept_selection(run)
     try:
         return choose(run)
     except RunError as error:

@@ -47,7 +47,9 @@ def write_report(runs: Runs, out: str | Path | None = None, *, stat: str = "mean
 
 def default_path(runs: Sequence[Run]) -> Path:
     """Where a page goes if nothing else is said."""
-    return runs[0].folder / "report.html" if len(runs) == 1 else Path("report.html")
+    first = runs[0].folder
+    own = first.with_suffix(".html") if first.is_file() else first / "report.html"
+    return own if len(runs) == 1 else Path("report.html")
 
 
 def payload(runs: Sequence[Run], stat: str = "mean") -> dict[str, Any]:
