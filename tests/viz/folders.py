@@ -24,7 +24,9 @@ TRAINED = {
     "navigation": {"snd": ("0", "0.5", "free"), "seeds": 2, "frames": 2000},
     "dispersion": {"snd": ("0", "1"), "frames": 800},
     "sampling": {"snd": ("1", "free"), "frames": 400},
+    "same-goal": {"snd": ("0.5", "free"), "frames": 800},
     "tag": {"snd": ("0.3", "free"), "frames": 800},
+    "reverse-transport": {"snd": ("0.1", "free"), "frames": 800},
 }
 
 
@@ -53,11 +55,12 @@ def write_run(folder, values, *, snd=("0", "0.5", "free"), seeds=2, task="naviga
 
 
 @cache
-def trained(task) -> Run:
-    """A run of few frames and tiny networks, the same for all tests."""
+def trained(task, *options, **changes) -> Run:
+    """A run of few frames and tiny networks, the same for all tests that want these options of the task."""
     folder = Path(tempfile.mkdtemp())
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return dico.train(preset("quick", task, **(TINY | TRAINED[task])), folder / task, device="cpu")
+    settings = TINY | TRAINED[task] | {"task_options": options} | changes
+    return dico.train(preset("quick", task, **settings), folder / task, device="cpu")
 
 
 def fixture_of(task):

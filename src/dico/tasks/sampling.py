@@ -88,7 +88,7 @@ class Sampling(MappedTask[SamplingState]):
     ) -> tuple[SamplingState, Float[Tensor, "*batch agents"], Bool[Tensor, "*batch"]]:
         """Forces move the agents, who sample where they end up; it never ends of itself."""
         position, velocity = move(state.position, state.velocity, clamp_actions(actions, state.position), bound=BOUND)
-        column, row = _cell(position)
+        column, row = cell_of(position)
         cell = column * CELLS + row
         agent = torch.arange(self.n_agents, device=cell.device)
         earlier = agent[:, None] > agent
@@ -129,7 +129,7 @@ class Sampling(MappedTask[SamplingState]):
         """What an agent would collect at each point."""
         outside = (position.abs() > EDGE).any(-1)
         position = position.clamp(-BOUND, BOUND)
-        taken = _was_visited(state.visited, *_cell(position)) | outside
+        taken = _was_visited(state.visited, *cell_of(position)) | outside
         return torch.where(taken, 0.0, self._value(state, position))
 
     def _value(self, state: SamplingState, position: Float[Tensor, "*batch p 2"]) -> Float[Tensor, "*batch p"]:
@@ -147,7 +147,7 @@ def nearest_corner(centre: Float[Tensor, "*batch 2"]) -> Float[Tensor, "*batch"]
     return (corners - centre[..., None]).square().amin(-1).sum(-1)
 
 
-def _cell(position: Float[Tensor, "*batch p 2"]) -> tuple[Int[Tensor, "*batch p"], Int[Tensor, "*batch p"]]:
+def cell_of(position: Float[Tensor, "*batch p 2"]) -> tuple[Int[Tensor, "*batch p"], Int[Tensor, "*batch p"]]:
     """Column and row of the cell each point is in; of some cell, where a member's position is no number any more."""
     column, row = (position / CELL + CELLS / 2).long().clamp(0, CELLS - 1).unbind(-1)
     return column, row
