@@ -8,13 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dico.analysis.behaviour.dispersion import distinct, food_targets
-from dico.analysis.behaviour.maps import RESOLUTION, log_ratio, maps_of, rank_correlation, roughness
+from dico.analysis.behaviour.maps import RESOLUTION, log_ratio, maps_of, roughness
 from dico.analysis.behaviour.navigation import goal_directions, mean_angle, midpoint, on_goal
 from dico.analysis.behaviour.playing import at_end
 from dico.analysis.behaviour.reverse_transport import is_delivered
 from dico.analysis.behaviour.sampling import overlap, smallest_angle, visits
 from dico.analysis.behaviour.tag import seen_angles
 from dico.analysis.fields import diversity_field, grid
+from dico.analysis.ranks import rank_correlation
 from dico.metrics import snd_at
 from dico.policy import DiCo
 from dico.random import Random

@@ -44,6 +44,6 @@ def behaviours(run: Run, *, episodes: int = 200, seed: int = 0) -> dict[str, Flo
     """
     stored = getattr(run.source, "behaviours", None)
     if stored is not None:
-        return stored
+        return {name: np.array(values, dtype=float) for name, values in stored.items()}  # None becomes NaN
     measure = _MEASURES.get(run.config["task"])
     return {} if measure is None else measure(run, episodes, seed)

@@ -8,8 +8,9 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from dico.analysis.behaviour.maps import STARTS, log_ratio, maps_of, rank_correlation, roughness
+from dico.analysis.behaviour.maps import STARTS, log_ratio, maps_of, roughness
 from dico.analysis.behaviour.playing import Policies, at_end, of_members
+from dico.analysis.ranks import rank_correlation
 from dico.metrics import pairwise_w2, snd_at
 from dico.runs import Run
 from dico.runs.episodes import Recording, record

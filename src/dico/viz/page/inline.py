@@ -18,11 +18,11 @@ def page(payload: dict[str, Any], title: str) -> str:
     """
     parts = {
         "title": _text(title),
-        "style": _static("style.css"),
+        "style": static("style.css"),
         "payload": json_in_html(payload),
-        "script": link_modules({name: _static(f"{name}.js") for name in _modules("main")}),
+        "script": link_modules({name: static(f"{name}.js") for name in _modules("main")}),
     }
-    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], _static("index.html"))
+    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], static("index.html"))
 
 
 def json_in_html(value: Any) -> str:
@@ -64,12 +64,13 @@ def _modules(entry: str) -> list[str]:
     while waiting:
         name = waiting.pop()
         if name not in needs:
-            needs[name] = {found["module"] for found in IMPORT.finditer(_static(f"{name}.js"))}
+            needs[name] = {found["module"] for found in IMPORT.finditer(static(f"{name}.js"))}
             waiting.extend(needs[name])
     return list(TopologicalSorter({name: sorted(others) for name, others in needs.items()}).static_order())
 
 
-def _static(name: str) -> str:
+def static(name: str) -> str:
+    """One of the page's files."""
     return (files("dico.viz.page") / "static" / name).read_text("utf-8")
 
 

@@ -1,0 +1,106 @@
+"""Navigation: diversity pays up to a point, and sits where the goals pull apart (sec:case_study, app:div_too_high)."""
+
+from itertools import pairwise
+
+import numpy as np
+
+from dico.analysis.claims.registry import claim
+from dico.analysis.claims.sweep import MissingError, Sweep
+from dico.analysis.claims.verdict import Verdict, below, every, greater, positive
+from dico.analysis.members import FREE, bounds_of
+from dico.analysis.statistics import mean_interval
+
+REWARD = "reward per step"
+TOO_MUCH = "1.5"
+AT_THE_MIDPOINT = 0.25
+"""Distance to the goals' midpoint, in units of a goal's, within which agents have settled there."""
+
+
+@claim("reward rises", "Reward rises with the desired SND, up to 1.", "sec:case_study", "navigation")
+def rises(sweep: Sweep) -> Verdict:
+    """Every level up to 1 beats the one before."""
+    return every([
+        greater(sweep.final("reward", more), sweep.final("reward", less), REWARD, f"{more} over {less}")
+        for less, more in pairwise(_useful(sweep))
+    ])  # fmt: skip
+
+
+@claim(
+    "1.5 is too much",
+    "A desired SND of 1.5 ends below the best lower level.",
+    "app:div_too_high",
+    "navigation",
+)
+def too_much(sweep: Sweep) -> Verdict:
+    """The best of the levels up to 1 against 1.5."""
+    best = _best(sweep)
+    return greater(sweep.final("reward", best), sweep.final("reward", TOO_MUCH), REWARD, f"{best} over {TOO_MUCH}")
+
+
+@claim(
+    "1.5 is unstable",
+    "At 1.5 learning is less stable than at the best lower level: more of the best reward is lost again.",
+    "app:div_too_high",
+    "navigation",
+)
+def unstable(sweep: Sweep) -> Verdict:
+    """How much of its own best reward a member has lost at the end."""
+    best = _best(sweep)
+    return greater(
+        lost(sweep, TOO_MUCH), lost(sweep, best), "share of a member's best reward lost", f"{TOO_MUCH} over {best}"
+    )
+
+
+@claim("midpoint", "Homogeneous agents settle at the midpoint of the goals.", "sec:case_study", "navigation")
+def midpoint(sweep: Sweep) -> Verdict:
+    """Where the agents of level 0 are at the end of an episode."""
+    interval = mean_interval(sweep.behaviour("midpoint", "0"))
+    return below(interval, AT_THE_MIDPOINT, "distance to the midpoint, 1 being that of the goals")
+
+
+@claim(
+    "maps",
+    "Diversity sits where the goals lie in different directions, and not where they lie in one.",
+    "sec:case_study",
+    "navigation",
+)
+def maps(sweep: Sweep) -> Verdict:
+    """Rank correlation of the map with how far the directions to the goals differ, at every level up to 1."""
+    return every([
+        positive(sweep.behaviour("map_correlation", level), "rank correlation with the ideal map", f"at {level}")
+        for level in _useful(sweep)
+        if bounds_of(level)[0] > 0
+    ])  # fmt: skip
+
+
+@claim(
+    "free maps are less regular",
+    "Maps of unconstrained agents are less regular than those of constrained ones.",
+    "sec:case_study",
+    "navigation",
+)
+def irregular(sweep: Sweep) -> Verdict:
+    """The best level's correlation with the ideal map against free's."""
+    best = _best(sweep)
+    return greater(
+        sweep.behaviour("map_correlation", best), sweep.behaviour("map_correlation", FREE),
+        "rank correlation with the ideal map", f"{best} over free",
+    )  # fmt: skip
+
+
+def lost(sweep: Sweep, level: str) -> np.ndarray:
+    """What a member has lost at the end of the best reward it had, as a mean over batches, relative to that."""
+    best = sweep.smooth("reward", level).max(1)
+    return (best - sweep.final("reward", level)) / np.maximum(np.abs(best), 1e-12)
+
+
+def _useful(sweep: Sweep) -> list[str]:
+    """The levels up to 1, in order."""
+    found = [level for level in sweep.constrained if bounds_of(level)[1] <= 1]
+    if len(found) < 2:
+        raise MissingError(f"{sweep.source} has fewer than two levels up to 1")
+    return found
+
+
+def _best(sweep: Sweep) -> str:
+    return max(_useful(sweep), key=lambda level: np.nanmean(sweep.final("reward", level)))

@@ -1,0 +1,78 @@
+"""The list of claims, and judging runs by them."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from dico._files import plain
+from dico.analysis.claims.sweep import MissingError, Sweep, sweeps
+from dico.analysis.claims.verdict import Verdict, unknown
+from dico.runs import Run, RunError
+
+Judge = Callable[[Sweep], Verdict]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Something that the paper says, and what decides it."""
+
+    name: str
+    says: str
+    """In the paper's sense, in a sentence."""
+    label: str
+    """Where the paper says it."""
+    experiment: str | None
+    """Whose runs decide it; any that desires some diversity, if None."""
+    judge: Judge
+
+
+@dataclass(frozen=True)
+class Judged(Verdict):
+    """A verdict with the claim and the runs that it is of."""
+
+    claim: str = ""
+    says: str = ""
+    label: str = ""
+    source: str = ""
+    experiment: str = ""
+    seeds: int = 0
+    """Fewest members of a level."""
+    frames: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        """As ``dico claims --json`` writes it: ``claim``, ``verdict``, ``effect``, ``low``, ``high`` and the rest."""
+        first = ("claim", "verdict", "effect", "low", "high")
+        return plain({name: getattr(self, name) for name in first} | asdict(self))
+
+
+CLAIMS: list[Claim] = []
+"""In the paper's order."""
+
+
+def claim(name: str, says: str, label: str, experiment: str | None) -> Callable[[Judge], Judge]:
+    """Put a function of a sweep on the list."""
+
+    def enlist(judge: Judge) -> Judge:
+        full = name if experiment is None else f"{experiment}: {name}"
+        CLAIMS.append(Claim(full, says, label, experiment, judge))
+        return judge
+
+    return enlist
+
+
+def judge(runs: Sequence[Run]) -> list[Judged]:
+    """Every claim that is about the experiments of these runs, for each experiment by itself."""
+    found = []
+    for sweep in sweeps(runs):
+        frames = int(sweep.frames[-1])
+        seeds = min(len(sweep.curves("reward", level)) for level in sweep.levels)
+        for each in CLAIMS:
+            if each.experiment not in (None, sweep.experiment):
+                continue
+            try:
+                verdict = each.judge(sweep)
+            except (MissingError, RunError) as error:
+                verdict = unknown(str(error))
+            about: dict[str, Any] = {"claim": each.name, "says": each.says, "label": each.label, "source": sweep.source}
+            found.append(Judged(**vars(verdict), **about, experiment=sweep.experiment, seeds=seeds, frames=frames))
+    return found

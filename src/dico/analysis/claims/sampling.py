@@ -1,0 +1,37 @@
+"""Sampling: diversity explores (sec:sampling, app:sampling)."""
+
+from dico.analysis.claims.registry import claim
+from dico.analysis.claims.sweep import Sweep
+from dico.analysis.claims.verdict import Verdict, above, every, greater
+from dico.analysis.members import FREE
+from dico.analysis.statistics import mean_interval
+
+DIVERSE = "5"
+APART = 90.0
+"""Degrees: the smallest angle between three agents of which the paper says that free has it."""
+
+
+@claim("order", "5 beats free, which beats 0.", "sec:sampling", "sampling")
+def order(sweep: Sweep) -> Verdict:
+    """Final rewards."""
+    five, free, none = (sweep.final("reward", level) for level in (DIVERSE, FREE, "0"))
+    return every([
+        greater(five, free, "reward per step", "5 over free"), greater(free, none, "reward per step", "free over 0"),
+    ])  # fmt: skip
+
+
+@claim("fewer cells twice", "At 5 fewer cells are visited by several agents.", "app:sampling", "sampling")
+def overlap(sweep: Sweep) -> Verdict:
+    """Share of the visited cells that several agents visited, less than free's and than 0's."""
+    five = sweep.behaviour("overlap", DIVERSE)
+    return every([
+        greater(sweep.behaviour("overlap", level), five, "share of cells visited by several", f"{level} over 5")
+        for level in (FREE, "0")
+    ])  # fmt: skip
+
+
+@claim("directions", "At 5 the three agents set out in directions near 120 degrees apart.", "app:sampling", "sampling")
+def directions(sweep: Sweep) -> Verdict:
+    """The smallest angle between two agents' first actions: above the 90 degrees that the paper gives for free."""
+    interval = mean_interval(sweep.behaviour("smallest_angle", DIVERSE))
+    return above(interval, APART, "smallest angle at the start, degrees")

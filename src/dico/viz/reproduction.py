@@ -1,0 +1,137 @@
+"""The page of a reproduction: the paper's claims with their verdicts, then each experiment with its figures.
+
+It is made from summaries alone, ``FOLDER/PRESET/NAME.json``, so it is drawn again anywhere, without the networks.
+"""
+
+from collections.abc import Sequence
+from html import escape
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+from dico._files import write_json
+from dico.analysis.claims import CLAIMS, Judged, judge
+from dico.runs import Run, RunError, Summary, load
+from dico.viz.files import output_file
+from dico.viz.gallery import draw_figures, save_figures
+from dico.viz.page.inline import static
+
+FIGURES = ("curves", "decision", "map", "trajectories")
+"""Those of a run that the page shows, where it has them."""
+PAPER_HOURS = 2000
+"""GPU hours that the paper's final experiments took by its own estimate (app: Computational Resources Used)."""
+
+
+def write_reproduction(folder: Path) -> Path:
+    """Judge, draw and write ``index.html``, ``claims.json`` and ``figures/`` into the folder; the page's path."""
+    runs = summaries(folder)
+    judged = judge(runs)
+    figures = {run.folder: _draw(run, folder) for run in runs}
+    with output_file(folder / "claims.json") as scratch:
+        write_json(scratch, [each.to_json() for each in judged])
+    path = folder / "index.html"
+    with output_file(path) as scratch:
+        scratch.write_text(_page(runs, judged, figures, folder), "utf-8")
+    return path
+
+
+def summaries(folder: Path) -> list[Run]:
+    """The summaries of a folder, in the order of the paper's experiments; files of other kinds are passed over."""
+    found = []
+    for path in sorted(folder.glob("*/*.json")):
+        try:
+            found.append(load(path))
+        except RunError:
+            continue
+    if not found:
+        raise RunError(f"{folder} has no summaries (PRESET/NAME.json) yet: dico reproduce writes them")
+    order = list(dict.fromkeys(each.experiment for each in CLAIMS))
+    rank = {name: k for k, name in enumerate(order)}
+    return sorted(found, key=lambda run: (rank.get(run.config["task"], len(rank)), str(run.folder)))
+
+
+def markdown(judged: Sequence[Judged]) -> str:
+    """The verdicts as a table for documents.
+
+    >>> print(markdown([]))
+    | runs | claim | verdict | effect | 95 % interval | of |
+    |---|---|---|---|---|---|
+    """
+    rows = ["| runs | claim | verdict | effect | 95 % interval | of |", "|---|---|---|---|---|---|"]
+    for each in judged:
+        effect, interval = _numbers(each)
+        rows.append(f"| {each.source} | {each.claim} | **{each.verdict}** | {effect} | {interval} | {_of(each)} |")
+    return "\n".join(rows)
+
+
+def _draw(run: Run, folder: Path) -> list[Path]:
+    """The figures of a run, as files; their paths from the folder."""
+    drawn = {name: figure for name, figure in draw_figures([run]).items() if name in FIGURES}
+    place = folder / "figures" / f"{run.folder.parent.name}-{run.folder.stem}"
+    return [path.relative_to(folder) for path in save_figures(drawn, place, ("png",))]
+
+
+def _page(runs: Sequence[Run], judged: Sequence[Judged], figures: dict[Path, list[Path]], folder: Path) -> str:
+    counts = ", ".join(
+        f"{sum(each.verdict == word for each in judged)} {said}"
+        for word, said in (("holds", "hold"), ("fails", "fail"), ("undecided", "undecided"))
+    )
+    hours = sum(_seconds(run) for run in runs) / 3600
+    took = f"{hours:.2g} hours of training; the paper's took about {PAPER_HOURS:,} GPU hours." if hours else ""
+    parts = [
+        "<!doctype html><html lang='en'><head><meta charset='utf-8'>",
+        "<meta name='viewport' content='width=device-width, initial-scale=1'>",
+        f"<title>The paper's claims · dico</title><style>{static('style.css')}{static('reproduction.css')}</style>",
+        "</head><body>",
+        "<header class='top'><p class='brand'>dico <span>reproduction</span></p><h1>The paper's claims, judged</h1>",
+        f"<p class='facts'>{counts}. {took}</p></header><main>",
+        _claims_table(judged),
+        *[_experiment(run, figures[run.folder]) for run in runs],
+        f"</main><footer><p>Drawn from the summaries in {escape(folder.name)} by dico reproduce.</p></footer>",
+        "</body></html>",
+    ]
+    return "\n".join(parts)
+
+
+def _claims_table(judged: Sequence[Judged]) -> str:
+    head = "".join(f"<th>{name}</th>" for name in ("Claim", "Runs", "Verdict", "Effect", "95 % interval", "Of"))
+    rows = []
+    for each in judged:
+        effect, interval = _numbers(each)
+        rows.append(
+            f"<tr><td>{escape(each.claim)}<div class='said'>{escape(each.says)}</div></td><td>{escape(each.source)}"
+            f"<div class='said'>{each.seeds} seeds</div></td>"
+            f"<td><span class='verdict {each.verdict}'>{each.verdict}</span></td><td class='number'>{effect}</td>"
+            f"<td class='number'>{interval}</td><td>{escape(_of(each))}</td></tr>"
+        )
+    return f"<div class='table'><table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
+
+
+def _experiment(run: Run, figures: Sequence[Path]) -> str:
+    name = f"{run.folder.parent.name}/{run.folder.stem}"
+    shown = "".join(
+        f"<figure><img loading='lazy' src='{escape(path.as_posix())}' alt='{path.stem} of {escape(name)}'></figure>"
+        for path in figures
+    )
+    about = {key: str(value) for key, value in _about(run).items() if value and key != "seconds"}
+    facts = [f"{key}: <code>{escape(value)}</code>" for key, value in about.items()]
+    if _seconds(run):
+        facts.append(f"trained for {_seconds(run) / 60:.3g} minutes, {len(run.members)} members at once")
+    return f"<section><h2>{escape(name)}</h2><p class='said'>{' · '.join(facts)}</p>{shown}</section>"
+
+
+def _about(run: Run) -> dict[str, Any]:
+    return dict(run.source.about) if isinstance(run.source, Summary) else {}
+
+
+def _seconds(run: Run) -> float:
+    return float(_about(run).get("seconds") or 0.0)
+
+
+def _numbers(each: Judged) -> tuple[str, str]:
+    effect, low, high = (f"{value:.3g}" if isfinite(value) else "" for value in (each.effect, each.low, each.high))
+    return effect, f"{low} to {high}" if low else ""
+
+
+def _of(each: Judged) -> str:
+    return "; ".join(part for part in (each.measure, each.why) if part)
