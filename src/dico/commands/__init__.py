@@ -86,7 +86,7 @@ def _warnings_on(errors: Console) -> Iterator[None]:
 
 def _help(console: Console) -> None:
     console.print("dico: diversity control for multi-agent reinforcement learning\n")
-    width = max(map(len, COMMANDS))
+    width = max(len(name) for name in COMMANDS)
     for name, does in COMMANDS.items():
         console.print(f"  dico {name:{width}} {does}", highlight=False)
     console.print("\ndico COMMAND --help tells more of each", highlight=False)

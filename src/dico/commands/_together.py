@@ -76,7 +76,7 @@ class Process:
         if status == 0:
             return f"{name} is finished; results in {self.training.folder}"
         if status in STOPPED:
-            return f"{name} was stopped: {self.said()}"
+            return "" if self.said() == self.told else f"{name}: {self.said() or 'stopped'}"
         return f"{name} failed with status {status}: {self.said()}; its log is {self.log}"
 
 
