@@ -112,7 +112,7 @@ def test_a_folder_of_something_else_is_refused(tmp_path):
 
 
 def test_tasks_that_have_one_experiment_list_its_levels():
-    """Navigation's list is that of the original's settings, which lacks what the figures and the text add."""
+    """Navigation's list has other levels than its experiment."""
     for name, experiment in EXPERIMENTS.items():
         if experiment.task != "navigation":
             assert experiment.snd == TASKS[experiment.task].snd_levels, name
