@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from folders import write_run
+from folders import trained, write_run
 
 from dico.analysis import (
     aggregate,
@@ -22,6 +22,7 @@ from dico.analysis import (
     relative_error,
     summary,
     tracking_error,
+    wall_seconds,
 )
 from dico.runs import RunError, load
 
@@ -210,3 +211,19 @@ def test_a_line_that_is_no_row_is_left_out(tmp_path, line):
     path.write_bytes(line + b"\n" + path.read_bytes())
     with pytest.warns(UserWarning, match="line 1 is torn and left out"):
         assert summary(load(run.folder))[1].reward.centre == whole[1].reward.centre
+
+
+def test_wall_seconds_count_an_iteration_of_members_and_groups_once(tmp_path):
+    """And those of members that were trained one by one each; a run that does not say has none."""
+    together = write_run(tmp_path / "together", lambda *_: {"reward": 0.0, "seconds": 2.5}, frames=18000)
+    iterations = max(row["iteration"] for row in together.rows())
+    assert iterations > 1
+    assert wall_seconds(together) == 2.5 * iterations
+    groups = trained("tag")
+    assert wall_seconds(groups) == pytest.approx(groups.metric("seconds", "adversary")[0].sum().item())
+    one_by_one = write_run(
+        tmp_path / "single", lambda level, seed, k: {"reward": 0.0, "seconds": 1.0 + seed}, snd=("1",), seeds=2
+    )
+    iterations = max(row["iteration"] for row in one_by_one.rows())
+    assert wall_seconds(one_by_one) == (1 + 2) * iterations
+    assert math.isnan(wall_seconds(write_run(tmp_path / "silent", lambda *_: {"reward": 0.0}, frames=6000)))

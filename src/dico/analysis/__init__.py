@@ -5,7 +5,7 @@ diverged is left out of every aggregate, and counted.
 """
 
 from dico.analysis.comparison import LevelSummary, best_level, check_comparable, summary
-from dico.analysis.measured import curves, diverged, final, frames
+from dico.analysis.measured import curves, diverged, final, frames, wall_seconds
 from dico.analysis.members import (
     align,
     bounds_of,
@@ -27,5 +27,5 @@ __all__ = [
     "STATISTICS", "Band", "LevelSummary", "aggregate", "align", "best_level", "bounds_of", "check_comparable",
     "controlled_group", "controlled_metric", "curves", "desired_of", "diverged", "final", "frames", "group_fields",
     "in_order", "interquartile_mean", "level_of", "levels", "of_level", "relative_error", "sample_name", "sample_sizes",
-    "summary", "tracking_error",
+    "summary", "tracking_error", "wall_seconds",
 ]  # fmt: skip

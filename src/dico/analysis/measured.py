@@ -42,6 +42,20 @@ def final_mean(values: Float[np.ndarray, "members iterations"]) -> Float[np.ndar
     return mean_of(np.nansum(tail, 1), np.isfinite(tail).sum(1))
 
 
+def wall_seconds(run: Run) -> float:
+    """How long the iterations of a run took, all together; NaN if it does not say.
+
+    Members that were trained together share the time of an iteration, and so do their groups: it counts once. Members
+    that were trained one by one, as BenchMARL does it, have times of their own, which add up. Iterations that were lost
+    to an interruption, and made again, are not in it.
+
+    >>> wall_seconds(run) == sum(row["seconds"] for row in run.rows() if row["member"] == 0)
+    True
+    """
+    times = {(row["iteration"], row["seconds"]) for row in run.rows() if row.get("seconds") is not None}
+    return sum(seconds for _, seconds in sorted(times)) if times else np.nan
+
+
 def _read(run: Run, metric: str) -> Float[np.ndarray, "members iterations"]:
     values = run.metric(metric, controlled_group(run)).numpy()
     if not values.size:

@@ -17,6 +17,7 @@ from rich.console import Console
 COMMANDS = {
     "train": "Train a population: every desired diversity and seed at once.",
     "resume": "Go on with a run that was interrupted, exactly where its newest checkpoint left off.",
+    "reproduce": "Train the paper's experiments again, and judge its claims.",
     "eval": "Let the trained members play fresh episodes.",
     "report": "Write a page about a run, or about several to compare: curves, decision, maps, episodes, live networks.",
     "map": "Draw where the team is diverse, a panel for each level.",
@@ -65,9 +66,14 @@ def parse(arguments: Sequence[str]) -> tuple[Any, Any]:
     return command, tyro.cli(command.Options, args=words, prog=f"dico {name}", description=COMMANDS[name], **default)
 
 
+def say(text: str, console: Console) -> None:
+    """A line as it is."""
+    console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
 def say_where(what: Path | str, console: Console) -> None:
     """Where something was written."""
-    console.print(f"wrote {what}", markup=False, highlight=False, soft_wrap=True)
+    say(f"wrote {what}", console)
 
 
 @contextmanager
@@ -81,6 +87,7 @@ def _warnings_on(errors: Console) -> Iterator[None]:
 
 def _help(console: Console) -> None:
     console.print("dico: diversity control for multi-agent reinforcement learning\n")
+    width = max(len(name) for name in COMMANDS)
     for name, does in COMMANDS.items():
-        console.print(f"  dico {name:8} {does}", highlight=False)
+        console.print(f"  dico {name:{width}} {does}", highlight=False)
     console.print("\ndico COMMAND --help tells more of each", highlight=False)

@@ -5,8 +5,8 @@ from typing import Any
 
 import torch
 
-from dico._checks import check_positive, check_switch
-from dico.training.staging import Stage
+from dico._checks import check_choice, check_positive, check_switch
+from dico.training.staging import PRECISIONS, Stage, stage_on
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +35,11 @@ class SessionOptions:
     def make_stage(self) -> Stage:
         """Where and how fast the training runs."""
         return Stage(self.stage, _device(self.device), self.precision)
+
+    def check_stage(self) -> None:
+        """An error if a training could not run there or so, known without starting anything."""
+        check_choice("precision", self.precision, PRECISIONS)
+        stage_on(_device(self.device), self.stage)
 
     def to_json(self) -> dict[str, Any]:
         """What a resume goes on with; the device is that of the day."""

@@ -197,9 +197,13 @@ def _place(folder: str | Path | None, config: Config) -> Iterator[Path]:
                 each.rmdir()
 
 
+def is_free(folder: Path) -> bool:
+    """Whether a new run may go there: a folder may be there, if it is empty."""
+    return not folder.exists() or (folder.is_dir() and {path.name for path in folder.iterdir()} <= {LOCK})
+
+
 def _check_free(folder: Path) -> None:
-    """A folder may be there, if it is empty."""
-    if folder.exists() and (not folder.is_dir() or {path.name for path in folder.iterdir()} - {LOCK}):
+    if not is_free(folder):
         raise RunError(f"{folder} exists already: choose another folder, or `dico resume {folder}`")
 
 

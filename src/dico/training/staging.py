@@ -32,16 +32,10 @@ class Stage:
     """
 
     def __init__(self, name: str = "auto", device: torch.device | str = "cpu", precision: str = "tf32"):
-        check_choice("stage", name, ("auto", *STAGES))
         self.precision = check_choice("precision", precision, PRECISIONS)
         self.device = torch.device(device)
-        on_cuda = self.device.type == "cuda"
-        self.name = ("graphs" if on_cuda else "eager") if name == "auto" else name
-        if self.name == "graphs" and not on_cuda:
-            raise ValueError(
-                f"stage must be auto, eager or compiled on {self.device.type}, got 'graphs': it needs CUDA"
-            )
-        if on_cuda and self.compiles:
+        self.name = stage_on(self.device, name)
+        if self.device.type == "cuda" and self.compiles:
             start_compilers()
 
     @property
@@ -78,6 +72,19 @@ class Stage:
                 return function(*arguments, **options)
 
         return rounded  # pyright: ignore
+
+
+def stage_on(device: torch.device, name: str) -> str:
+    """The stage that a name means on a device, if it can be had there.
+
+    >>> stage_on(torch.device("cpu"), "auto")
+    'eager'
+    """
+    check_choice("stage", name, ("auto", *STAGES))
+    on_cuda = device.type == "cuda"
+    if name == "graphs" and not on_cuda:
+        raise ValueError(f"stage must be auto, eager or compiled on {device.type}, got 'graphs': it needs CUDA")
+    return ("graphs" if on_cuda else "eager") if name == "auto" else name
 
 
 def start_compilers() -> None:

@@ -1,4 +1,4 @@
-"""The paper's experiments, and presets for them, as data.
+"""Presets: settings for each of the paper's tasks, as data.
 
 ``paper`` is what the original did, to the letter. ``tuned`` has its networks, batches and frames, and our conditioning:
 how the deviations are kept learnable at any desired diversity (docs/conditioning.md). ``quick`` has that too, at a size

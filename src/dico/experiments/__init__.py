@@ -1,0 +1,9 @@
+"""The paper's experiments, and presets for them, as data; and the run folders that they are trained into."""
+
+from dico.experiments.paper import EXPERIMENTS, Experiment
+from dico.experiments.presets import CONDITIONING, PAPER, PRESETS, QUICK, SQUASHED, preset
+from dico.experiments.trainings import Training, plan
+
+__all__ = [
+    "CONDITIONING", "EXPERIMENTS", "PAPER", "PRESETS", "QUICK", "SQUASHED", "Experiment", "Training", "plan", "preset",
+]  # fmt: skip

@@ -1,0 +1,240 @@
+"""`dico reproduce`: what it trains, skips, goes on with and refuses; and several side by side."""
+
+import fcntl
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from command_line import dico
+
+from dico.commands import reproduce
+from dico.experiments import EXPERIMENTS, QUICK
+from dico.runs import load
+from dico.training import session
+
+pytestmark = [
+    pytest.mark.unchecked,
+    pytest.mark.filterwarnings("ignore:a desired diversity:UserWarning"),  # the paper's, of dispersion and sampling
+]
+
+TINY = {
+    "frames": 800, "frames_per_batch": 200, "hidden": (8,), "epochs": 1, "minibatch": 100, "seeds": 1,
+    "updates": 3, "batch": 8, "replay": 400, "noise_frames": 400,
+}  # fmt: skip
+ON_CPU = ("--preset", "quick", "--device", "cpu")
+ONE_BATCH = (*ON_CPU, "--scale", "0.001", "--seeds", "1")
+
+
+@pytest.fixture
+def tiny(monkeypatch):
+    """Preset quick in seconds."""
+    for name, value in TINY.items():
+        monkeypatch.setitem(QUICK, name, value)
+
+
+@pytest.fixture
+def finished(monkeypatch):
+    """What was called when experiments were finished, and when all were."""
+    called = []
+    monkeypatch.setattr(reproduce, "finish", lambda run: called.append(run.folder))
+    monkeypatch.setattr(reproduce, "finish_all", lambda folder, console: called.append(folder))
+    return called
+
+
+def metrics(folder):
+    return [{name: value for name, value in row.items() if name != "seconds"} for row in load(folder).rows()]
+
+
+class StopAfter:
+    """An observer that stops a training in the middle of things."""
+
+    def __init__(self, iterations):
+        self.left = iterations
+
+    def begin(self, population, folder): ...
+
+    def say(self, message): ...
+
+    def end(self): ...
+
+    def iteration(self, rows, seconds):
+        self.left -= 1
+        if not self.left:
+            raise KeyboardInterrupt
+
+
+def interrupt(name, folder):
+    """Train an experiment for three iterations, with a checkpoint after the second."""
+    with pytest.raises(session.Interrupted):
+        session.train(
+            EXPERIMENTS[name].config("quick"), folder, observers=[StopAfter(3)], device="cpu", checkpoint_every=2
+        )
+
+
+@pytest.mark.usefixtures("tiny")
+def test_every_experiment_trains_and_is_not_trained_again(capsys, tmp_path, finished):
+    status, out, err = dico(capsys, "reproduce", "all", *ON_CPU, "--scale", "0.5", "--folder", tmp_path)
+    assert status == 0, err
+    assert out.startswith("8 experiments, with preset quick: 36 members, 14,400 frames in all")
+    assert finished == [tmp_path / "quick" / name for name in EXPERIMENTS] + [tmp_path]
+    before = {name: (tmp_path / "quick" / name / "metrics.jsonl").read_bytes() for name in EXPERIMENTS}
+    for name in EXPERIMENTS:
+        run = load(tmp_path / "quick" / name)
+        assert run.config["task"] == EXPERIMENTS[name].task
+        assert {row["iteration"] for row in run.rows()} == {1, 2}
+    finished.clear()
+    status, out, _ = dico(capsys, "reproduce", "all", *ON_CPU, "--scale", "0.5", "--folder", tmp_path)
+    assert status == 0
+    assert f"tag (quick) is finished in {tmp_path}/quick/tag: skipped" in out
+    assert finished == [tmp_path]
+    assert before == {name: (tmp_path / "quick" / name / "metrics.jsonl").read_bytes() for name in EXPERIMENTS}
+
+
+@pytest.mark.usefixtures("tiny")
+@pytest.mark.parametrize("name", ["navigation", "sampling"])
+def test_an_interrupted_experiment_goes_on_exactly(capsys, tmp_path, name):
+    assert dico(capsys, "reproduce", name, *ON_CPU, "--folder", tmp_path / "whole")[0] == 0
+    folder = tmp_path / "again" / "quick" / name
+    interrupt(name, folder)
+    status, out, err = dico(capsys, "reproduce", name, *ON_CPU, "--folder", tmp_path / "again")
+    assert status == 0, err
+    assert f"resuming {folder} at 400 frames" in out
+    assert metrics(folder) == metrics(tmp_path / "whole" / "quick" / name)
+
+
+@pytest.mark.usefixtures("tiny")
+def test_more_seeds_in_a_piece_of_their_own(capsys, tmp_path):
+    words = ("reproduce", "tau", *ON_CPU, "--folder", tmp_path)
+    assert dico(capsys, *words, "--seeds", "2")[0] == 0
+    assert dico(capsys, *words, "--seeds", "1", "--first-seed", "1")[0] == 0
+    both, later = load(tmp_path / "quick" / "tau"), load(tmp_path / "quick" / "tau-seed1")
+    assert {member.seed for member in later.members} == {1}
+    rewards = both.metric("reward")[[member.seed == 1 for member in both.members]]
+    assert rewards.numpy() == pytest.approx(later.metric("reward").numpy(), rel=1e-4)
+
+
+@pytest.mark.usefixtures("tiny")
+def test_what_cannot_be_is_refused_before_anything_is_trained(capsys, tmp_path):
+    assert dico(capsys, "reproduce", "tau", *ON_CPU, "--folder", tmp_path)[0] == 0
+    words = ("reproduce", "navigation", "tau", *ON_CPU, "--folder", tmp_path)
+    status, _, err = dico(capsys, *words, "--seeds", "2")
+    assert status == 2
+    assert f"{tmp_path}/quick/tau was trained with another configuration (seeds): give the options that it was" in err
+    (tmp_path / "quick" / "tau" / "config.json").unlink()
+    assert dico(capsys, *words)[0] == 2
+    assert not (tmp_path / "quick" / "navigation").exists()
+    (tmp_path / "file").write_text("")
+    status, _, err = dico(capsys, "reproduce", "tau", *ON_CPU, "--folder", tmp_path / "file")
+    assert status == 2
+    assert f"because of {tmp_path}/file: choose another --folder" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), "experiments must be at least one of navigation, same-goal,"),
+        (("navigaton",), "got 'navigaton'; did you mean 'navigation'?"),
+        (("tau", "reverse_transport"), "got 'reverse_transport'; did you mean 'reverse-transport'?"),
+        (("tau", "--preset", "quick", "papr"), "got 'papr'; did you mean 'paper'?"),
+        (("--preset", "paper", "tau"), "the experiments come first: dico reproduce tau --option"),
+        (("all", "--scale", "0"), "scale must be a finite number above 0, got 0"),
+        (("all", "--scale", "nan"), "scale must be a finite number above 0, got nan"),
+        (("all", "--seeds", "0"), "seeds must be a positive integer, got 0"),
+        (("all", "--first-seed", "-1"), "first_seed must be a whole number from 0 up, got -1"),
+        (("all", "--together", "--device", "quantum"), "device must be auto, cpu or an available accelerator"),
+        (("all", "--together", "--device", "cpu", "--stage", "graphs"), "got 'graphs': it needs CUDA"),
+        (("all", "--together", "--stage", "eagre"), "got 'eagre'; did you mean 'eager'?"),
+        (("all", "--checkpoint-every", "0"), "checkpoint_every must be a positive integer, got 0"),
+    ],
+    ids=str,
+)
+def test_bad_input_says_what_to_do_and_leaves_nothing_behind(capsys, tmp_path, monkeypatch, words, said):
+    monkeypatch.chdir(tmp_path)
+    status, out, err = dico(capsys, "reproduce", *words)
+    assert status == 2
+    assert said in out + err
+    assert not list(tmp_path.iterdir())
+
+
+def test_two_side_by_side(capsys, tmp_path):
+    """One of them cannot: the other goes on. When it can, only it is trained."""
+    words = ("reproduce", "navigation", "tau", *ONE_BATCH, "--folder", tmp_path, "--together")
+    folder = tmp_path / "quick" / "tau"
+    folder.mkdir(parents=True)
+    with (folder / ".lock").open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        status, out, err = dico(capsys, *words)
+    assert status == 1
+    assert f"navigation (quick) is finished; results in {tmp_path}/quick/navigation" in out
+    assert f"tau (quick) failed with status 2: error: {folder} is being trained by another process" in err
+    assert f"its log is {tmp_path}/quick/tau.log" in err
+    assert "results in" in (tmp_path / "quick" / "navigation.log").read_text()
+    status, out, _ = dico(capsys, *words)
+    assert status == 0
+    assert "navigation (quick) is finished" in out
+    assert f"results in {folder}" in out
+    assert len(load(folder).rows()) == 4
+
+
+def start_two(folder):
+    """A command that trains two populations for minutes, once both are at it."""
+    command = [sys.executable, "-m", "dico", "reproduce", "tau", "sampling", *ON_CPU, "--seeds", "1", "--together"]
+    process = subprocess.Popen(
+        [*command, "--folder", folder], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    runs = [folder / "quick" / name for name in ("tau", "sampling")]
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and not all(_begun(run) for run in runs):
+        time.sleep(0.1)
+    return process, runs
+
+
+def _begun(run):
+    metrics = run / "metrics.jsonl"
+    return metrics.exists() and metrics.stat().st_size > 0
+
+
+def _held(run):
+    """Whether a process is training there."""
+    with (run / ".lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return True
+    return False
+
+
+def test_ctrl_c_stops_all_with_their_checkpoints(tmp_path):
+    process, runs = start_two(tmp_path)
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "stopping all after their iterations" in out
+    assert "the same dico reproduce again goes on with all that is left" in out
+    assert "Traceback" not in out
+    for run in runs:
+        assert f"go on with: dico resume {run}" in out
+        assert not _held(run)
+        assert load(run).checkpoints()[0].frames == load(run).rows()[-1]["frames"]
+
+
+@pytest.mark.slow
+def test_none_trains_on_when_the_first_process_is_killed(tmp_path):
+    process, runs = start_two(tmp_path)
+    process.kill()
+    process.communicate()
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and any(_held(run) for run in runs):
+        time.sleep(0.1)
+    for run in runs:
+        assert not _held(run)
+        assert load(run).checkpoints()[0].frames == load(run).rows()[-1]["frames"]
+
+
+@pytest.mark.slow
+def test_a_fiftieth_of_quick_navigation(capsys, tmp_path):
+    words = ("reproduce", "navigation", "--scale", "0.02", *ON_CPU, "--folder", tmp_path)
+    assert dico(capsys, *words)[0] == 0
+    assert len(load(tmp_path / "quick" / "navigation").rows()) == 8 * 2
