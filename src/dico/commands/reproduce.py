@@ -1,5 +1,6 @@
 """``dico reproduce``."""
 
+import json
 import os
 import signal
 from collections.abc import Sequence
@@ -10,7 +11,8 @@ from typing import Any
 from rich.console import Console
 from tyro.conf import OmitArgPrefixes, Positional
 
-from dico.commands import say
+from dico.commands import say, say_where
+from dico.commands._claims import tables
 from dico.commands._follow import follow
 from dico.commands._together import run_together
 from dico.experiments import EXPERIMENTS, Training, plan
@@ -18,6 +20,7 @@ from dico.runs import Run, RunError, load
 from dico.training.blocks import AnyPopulation
 from dico.training.observers import Observer
 from dico.training.options import SessionOptions
+from dico.viz.reproduction import keep, write_reproduction
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,8 @@ class Options:
     together: bool = False
     """Train them side by side, in processes of their own, with logs in FOLDER/PRESET/EXPERIMENT.log: for a GPU that
     one of them leaves idle."""
+    redraw: bool = False
+    """Train nothing: judge and draw again by the summaries that the folder holds, FOLDER/PRESET/EXPERIMENT.json."""
     session: OmitArgPrefixes[SessionOptions] = field(default_factory=SessionOptions)
     part_of: int | None = None
     """Given by --together: the process that trains several and judges them in the end; if it is killed, this one stops
@@ -49,6 +54,9 @@ class Options:
 
 def run(options: Options, console: Console) -> int:
     """Train what is not trained yet, then judge it all."""
+    if options.redraw:
+        finish_all(options.folder, console)
+        return 0
     misplaced = [name for name in options.preset if name in EXPERIMENTS]
     if misplaced and not options.experiments:
         raise ValueError(f"the experiments come first: dico reproduce {' '.join(misplaced)} --option ...")
@@ -71,16 +79,32 @@ def run(options: Options, console: Console) -> int:
     if status == 130 and options.part_of is None:
         say("the same dico reproduce again goes on with all that is left", Console(stderr=True))
     if status == 0 and options.part_of is None:
+        for training in trainings:
+            if not _summary(training).is_file():
+                finish(training, options, console)
         finish_all(options.folder, console)
     return status
 
 
-def finish(run: Run) -> None:
-    """What is to be done for an experiment when its training has come to its end."""
+def finish(training: Training, options: Options, console: Console) -> None:
+    """Keep what came of an experiment: FOLDER/PRESET/EXPERIMENT.json and .npz, which the page is made from."""
+    say(f"{training.name}: looking at what its members do", console)
+    usual, mine = Options(()), {name: getattr(options, name) for name in ("scale", "seeds", "first_seed")}
+    given = {name: value for name, value in mine.items() if value != getattr(usual, name)}
+    words = [f"--{name.replace('_', '-')} {value}" for name, value in {"preset": training.preset, **given}.items()]
+    keep(load(training.folder), _summary(training), " ".join(["dico reproduce", training.experiment.name, *words]))
 
 
 def finish_all(folder: Path, console: Console) -> None:
-    """What is to be done when all chosen experiments are there, by all that the folder holds."""
+    """Judge by all that the folder holds, and write the page."""
+    page = write_reproduction(folder)
+    for table in tables(json.loads((folder / "claims.json").read_text("utf-8"))):
+        console.print(table)
+    say_where(page, console)
+
+
+def _summary(training: Training) -> Path:
+    return training.folder.with_name(f"{training.folder.name}.json")
 
 
 def _one_by_one(trainings: Sequence[Training], options: Options, console: Console) -> int:
@@ -95,7 +119,7 @@ def _one_by_one(trainings: Sequence[Training], options: Options, console: Consol
         status = follow(start, console, tensorboard=False, wandb=False)
         if status:
             return status
-        finish(load(training.folder))
+        finish(training, options, console)
     return 0
 
 

@@ -3,17 +3,23 @@
 It is made from summaries alone, ``FOLDER/PRESET/NAME.json``, so it is drawn again anywhere, without the networks.
 """
 
+import json
 from collections.abc import Sequence
 from html import escape
 from math import isfinite
 from pathlib import Path
 from typing import Any
 
+from PIL import Image
+
 from dico._files import write_json
+from dico.analysis import wall_seconds
+from dico.analysis.behaviour import behaviours
 from dico.analysis.claims import CLAIMS, Judged, judge
-from dico.runs import Run, RunError, Summary, load
+from dico.runs import Run, RunError, Summary, load, write_summary
 from dico.viz.files import output_file
 from dico.viz.gallery import draw_figures, save_figures
+from dico.viz.kept import keep_pictures
 from dico.viz.page.inline import static
 
 FIGURES = ("curves", "decision", "map", "trajectories")
@@ -33,6 +39,15 @@ def write_reproduction(folder: Path) -> Path:
     with output_file(path) as scratch:
         scratch.write_text(_page(runs, judged, figures, folder), "utf-8")
     return path
+
+
+def keep(run: Run, path: Path, command: str = "") -> None:
+    """Write a run's summary, with what its members do, and its pictures beside it: all that the page is made from."""
+    machine = run.folder / "machine.json"
+    about = {"command": command} | (json.loads(machine.read_text("utf-8")) if machine.is_file() else {})
+    seconds = {"seconds": wall_seconds(run), "members": len(run.members)}
+    keep_pictures(run, path.with_suffix(".npz"))
+    write_summary(run, path, behaviours=behaviours(run), about=about | seconds)
 
 
 def summaries(folder: Path) -> list[Run]:
@@ -68,7 +83,16 @@ def _draw(run: Run, folder: Path) -> list[Path]:
     """The figures of a run, as files; their paths from the folder."""
     drawn = {name: figure for name, figure in draw_figures([run]).items() if name in FIGURES}
     place = folder / "figures" / f"{run.folder.parent.name}-{run.folder.stem}"
-    return [path.relative_to(folder) for path in save_figures(drawn, place, ("png",))]
+    written = save_figures(drawn, place, ("png",))
+    for path in written:
+        _lighten(path)
+    return [path.relative_to(folder) for path in written]
+
+
+def _lighten(path: Path) -> None:
+    """A picture of at most 256 colours, which is a third of the size and looks the same."""
+    with Image.open(path) as picture, output_file(path) as scratch:
+        picture.convert("RGB").quantize(256, dither=Image.Dither.NONE).save(scratch, "PNG", optimize=True)
 
 
 def _page(runs: Sequence[Run], judged: Sequence[Judged], figures: dict[Path, list[Path]], folder: Path) -> str:
@@ -113,7 +137,7 @@ def _experiment(run: Run, figures: Sequence[Path]) -> str:
         f"<figure><img loading='lazy' src='{escape(path.as_posix())}' alt='{path.stem} of {escape(name)}'></figure>"
         for path in figures
     )
-    about = {key: str(value) for key, value in _about(run).items() if value and key != "seconds"}
+    about = {key: str(value) for key, value in _about(run).items() if value and key not in ("seconds", "members")}
     facts = [f"{key}: <code>{escape(value)}</code>" for key, value in about.items()]
     if _seconds(run):
         facts.append(f"trained for {_seconds(run) / 60:.3g} minutes, {len(run.members)} members at once")

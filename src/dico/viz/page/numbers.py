@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 from dico import analysis
 from dico._files import plain
 from dico.analysis import Band, LevelSummary
-from dico.runs import Run
+from dico.runs import Run, Summary
 from dico.viz.axis import Axis
 from dico.viz.limits import max_snd_limit
 from dico.viz.page.encode import floats, quantise
@@ -139,6 +139,8 @@ def _interval(band: Band) -> list[float | None]:
 def _machine(run: Run) -> dict[str, Any] | None:
     if "machine" in run.session:
         return plain(run.session["machine"])
+    if isinstance(run.source, Summary):
+        return dict(run.source.about)
     try:
         return plain(json.loads((run.folder / "machine.json").read_text("utf-8")))
     except (OSError, ValueError):
