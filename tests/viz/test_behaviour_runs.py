@@ -13,6 +13,7 @@ from safetensors.torch import load_file, save_file
 
 from dico.analysis import behaviour
 from dico.analysis.behaviour import BEHAVIOURS, behaviours, cross_play
+from dico.analysis.behaviour.tag import SHARE
 from dico.runs import load
 from dico.runs.episodes import play, record
 from dico.runs.evaluation import evaluate
@@ -166,7 +167,7 @@ def test_cross_play_is_red_against_green(three, earned):
 
 
 def test_a_member_plays_against_every_green_one(three, earned):
-    np.testing.assert_allclose(behaviours(three, episodes=PAIRED)["cross_play"], earned.mean(1), rtol=1e-6)
+    np.testing.assert_allclose(behaviours(three, episodes=SHARE * PAIRED)["cross_play"], earned.mean(1), rtol=1e-6)
 
 
 def test_cross_play_leaves_out_who_diverged(three, earned, tmp_path):

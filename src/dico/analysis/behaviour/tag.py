@@ -18,8 +18,8 @@ TAG: dict[str, str] = {
     "cross_play": "reward of the red agents in each step, against the green one of every member",
 }
 """What is measured in tag."""
-PAIRINGS = 100
-"""Episodes of each pairing in cross play, at most."""
+SHARE = 4
+"""Of the episodes asked for, one in so many is played against each green agent: there are many of them."""
 
 
 def tag(run: Run, episodes: int, seed: int) -> dict[str, Float[np.ndarray, " members"]]:
@@ -32,12 +32,12 @@ def tag(run: Run, episodes: int, seed: int) -> dict[str, Float[np.ndarray, " mem
         return {"red_distance": pairwise_w2(red).mean(), "red_angle": seen_angles(green[..., 0, :], red).mean()}
 
     found = of_members(run, [name for name in TAG if name != "cross_play"], measure)
-    earned = cross_play(run, episodes=min(episodes, PAIRINGS), seed=seed)
+    earned = cross_play(run, episodes=max(1, episodes // SHARE), seed=seed)
     sound = ~diverged(run)
     return found | {"cross_play": np.where(sound, earned[:, sound].sum(1) / max(1, sound.sum()), np.nan)}
 
 
-def cross_play(run: Run, *, episodes: int = PAIRINGS, seed: int = 0) -> Float[np.ndarray, "members members"]:
+def cross_play(run: Run, *, episodes: int = 100, seed: int = 0) -> Float[np.ndarray, "members members"]:
     """Mean reward in each step of each member's red agents (rows) against each member's green one (columns).
 
     Actions are stochastic, starts and noise the same for all. NaN where either diverged.
