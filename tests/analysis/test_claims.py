@@ -201,9 +201,17 @@ def test_control_is_judged_by_means_over_the_last_half(tmp_path, measured, expec
     assert verdict(run, "control").verdict == expected
 
 
-def test_control_of_a_training_too_short_is_open(tmp_path):
-    run = made_up(tmp_path / "run.json", "tag", levels(l0_3=1.0), points=1)
-    assert verdict(run, "control").verdict == "undecided"
+@pytest.mark.parametrize("points", [1, 2, 7])
+def test_of_a_training_too_short_nothing_is_said(tmp_path, points):
+    run = made_up(tmp_path / "run.json", "tag", levels(**TAG), points=points)
+    assert {(each.verdict, each.why) for each in judge([run])} == {("undecided", "the training is too short")}
+
+
+@pytest.mark.parametrize("points", [8, 9, 16, 250])
+def test_trainings_of_any_length_are_judged(tmp_path, points):
+    run = made_up(tmp_path / "run.json", "tag", levels(**TAG), points=points)
+    assert verdict(run, "control").verdict == "holds"
+    assert verdict(run, "tag: 0.6 doubles").verdict == "holds"
 
 
 def test_every_claim_is_tried():

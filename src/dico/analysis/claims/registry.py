@@ -10,6 +10,8 @@ from dico.analysis.claims.verdict import Verdict, unknown
 from dico.runs import Run, RunError
 
 Judge = Callable[[Sweep], Verdict]
+SHORTEST = 8
+"""Points that curves must have for anything to be said."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,7 @@ def judge(runs: Sequence[Run]) -> list[Judged]:
             if each.experiment not in (None, sweep.experiment):
                 continue
             try:
-                verdict = each.judge(sweep)
+                verdict = each.judge(sweep) if len(sweep.frames) >= SHORTEST else unknown("the training is too short")
             except (MissingError, RunError) as error:
                 verdict = unknown(str(error))
             about: dict[str, Any] = {"claim": each.name, "says": each.says, "label": each.label, "source": sweep.source}
