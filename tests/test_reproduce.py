@@ -1,6 +1,9 @@
 """`dico reproduce`: what it trains, skips, goes on with and refuses; and several side by side."""
 
 import fcntl
+import json
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -9,7 +12,6 @@ import time
 import pytest
 from command_line import dico
 
-from dico.commands import reproduce
 from dico.experiments import EXPERIMENTS, QUICK
 from dico.runs import load
 from dico.training import session
@@ -32,15 +34,6 @@ def tiny(monkeypatch):
     """Preset quick in seconds."""
     for name, value in TINY.items():
         monkeypatch.setitem(QUICK, name, value)
-
-
-@pytest.fixture
-def finished(monkeypatch):
-    """What was called when experiments were finished, and when all were."""
-    called = []
-    monkeypatch.setattr(reproduce, "finish", lambda run: called.append(run.folder))
-    monkeypatch.setattr(reproduce, "finish_all", lambda folder, console: called.append(folder))
-    return called
 
 
 def metrics(folder):
@@ -74,22 +67,74 @@ def interrupt(name, folder):
 
 
 @pytest.mark.usefixtures("tiny")
-def test_every_experiment_trains_and_is_not_trained_again(capsys, tmp_path, finished):
-    status, out, err = dico(capsys, "reproduce", "all", *ON_CPU, "--scale", "0.5", "--folder", tmp_path)
+def test_every_experiment_trains_is_judged_and_not_trained_again(capsys, tmp_path):
+    words = ("reproduce", "all", *ON_CPU, "--scale", "0.5", "--folder", tmp_path)
+    status, out, err = dico(capsys, *words)
     assert status == 0, err
     assert out.startswith("8 experiments, with preset quick: 36 members, 14,400 frames in all")
-    assert finished == [tmp_path / "quick" / name for name in EXPERIMENTS] + [tmp_path]
-    before = {name: (tmp_path / "quick" / name / "metrics.jsonl").read_bytes() for name in EXPERIMENTS}
+    names = [f"quick/{name}" for name in EXPERIMENTS]
+    before = {name: (tmp_path / f"{name}/metrics.jsonl").read_bytes() for name in names}
+    kept = {path: path.stat().st_mtime_ns for name in names for path in tmp_path.glob(f"{name}.[jn]*")}
+    assert len(kept) == 2 * len(names)
     for name in EXPERIMENTS:
         run = load(tmp_path / "quick" / name)
         assert run.config["task"] == EXPERIMENTS[name].task
         assert {row["iteration"] for row in run.rows()} == {1, 2}
-    finished.clear()
-    status, out, _ = dico(capsys, "reproduce", "all", *ON_CPU, "--scale", "0.5", "--folder", tmp_path)
+    status, out, _ = dico(capsys, *words)
     assert status == 0
     assert f"tag (quick) is finished in {tmp_path}/quick/tag: skipped" in out
-    assert finished == [tmp_path]
-    assert before == {name: (tmp_path / "quick" / name / "metrics.jsonl").read_bytes() for name in EXPERIMENTS}
+    assert before == {name: (tmp_path / f"{name}/metrics.jsonl").read_bytes() for name in names}
+    assert kept == {path: path.stat().st_mtime_ns for path in kept}
+    _check_page(tmp_path, names)
+
+
+def _check_page(folder, names):
+    """Every experiment has its claims and its figures, and every figure that the page shows is there."""
+    page = (folder / "index.html").read_text()
+    judged = json.loads((folder / "claims.json").read_text())
+    assert {row["source"] for row in judged} == set(names)
+    for row in judged:
+        assert list(row)[:5] == ["claim", "verdict", "effect", "low", "high"]
+        assert row["claim"] in page
+    shown = re.findall(r"src='([^']+)'", page)
+    assert shown
+    assert all((folder / path).stat().st_size < 300_000 for path in shown)
+    for name in names:
+        assert f"<h2>{name}</h2>" in page
+        assert f"figures/{name.replace('/', '-')}/curves.png" in shown
+
+
+@pytest.mark.usefixtures("tiny")
+def test_the_page_is_drawn_again_from_summaries_alone(capsys, tmp_path):
+    assert dico(capsys, "reproduce", "navigation", *ON_CPU, "--folder", tmp_path)[0] == 0
+    first = (tmp_path / "index.html").read_text(), (tmp_path / "claims.json").read_text()
+    shutil.rmtree(tmp_path / "quick" / "navigation")
+    shutil.rmtree(tmp_path / "figures")
+    (tmp_path / "index.html").unlink()
+    status, out, err = dico(capsys, "reproduce", "--redraw", "--folder", tmp_path)
+    assert status == 0, err
+    assert f"wrote {tmp_path}/index.html" in out
+    assert first == ((tmp_path / "index.html").read_text(), (tmp_path / "claims.json").read_text())
+    _check_page(tmp_path, ["quick/navigation"])
+
+
+def test_nothing_is_drawn_where_there_is_nothing(capsys, tmp_path):
+    status, _, err = dico(capsys, "reproduce", "--redraw", "--folder", tmp_path)
+    assert status == 2
+    assert "has no summaries" in err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.usefixtures("tiny")
+def test_a_summary_that_is_missing_is_made_again(capsys, tmp_path):
+    words = ("reproduce", "tag", *ON_CPU, "--folder", tmp_path)
+    assert dico(capsys, *words)[0] == 0
+    (tmp_path / "quick" / "tag.json").unlink()
+    assert dico(capsys, *words)[0] == 0
+    told = json.loads((tmp_path / "quick" / "tag.json").read_text())
+    assert told["about"]["command"] == "dico reproduce tag --preset quick"
+    assert len(told["behaviours"]["cross_play"]) == len(told["members"])
+    assert told["about"]["seconds"] > 0
 
 
 @pytest.mark.usefixtures("tiny")
@@ -235,6 +280,8 @@ def test_none_trains_on_when_the_first_process_is_killed(tmp_path):
 
 @pytest.mark.slow
 def test_a_fiftieth_of_quick_navigation(capsys, tmp_path):
+    """Preset paper would take hours on two cores."""
     words = ("reproduce", "navigation", "--scale", "0.02", *ON_CPU, "--folder", tmp_path)
     assert dico(capsys, *words)[0] == 0
     assert len(load(tmp_path / "quick" / "navigation").rows()) == 8 * 2
+    _check_page(tmp_path, ["quick/navigation"])

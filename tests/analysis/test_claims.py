@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from made_up import POINTS, made_up
 
-from dico.analysis.claims import CLAIMS, judge
+from dico.analysis.claims import CLAIMS, judge, sweeps
 from dico.analysis.claims.verdict import Verdict, every
 from dico.analysis.statistics import difference, mean_interval
 
@@ -227,6 +227,12 @@ def test_pieces_of_an_experiment_are_joined_and_others_are_not(tmp_path):
     assert [each.seeds for each in found] == [4, 4]
     whole = verdict(made_up(tmp_path / "whole.json", "tag", levels(**TAG)), "tag: 0.6 doubles")
     assert (found[0].effect, found[0].low, found[0].high) == pytest.approx((whole.effect, whole.low, whole.high))
+
+
+def test_a_sweep_over_tau_is_an_experiment_of_its_own(tmp_path):
+    one = made_up(tmp_path / "one.json", "navigation", levels(l0=1.0, l1=2.0))
+    two = made_up(tmp_path / "two.json", "navigation", levels(l1=2.0), vary=("tau=0.1,0.01",))
+    assert [(each.experiment, len(each.runs)) for each in sweeps([one, two])] == [("navigation", 1), ("tau", 1)]
 
 
 def test_what_is_missing_is_said_and_left_open(tmp_path):

@@ -120,11 +120,12 @@ class Sweep:
 
 
 def sweeps(runs: Sequence[Run]) -> list[Sweep]:
-    """The runs, those of one experiment together."""
+    """The runs, those of one experiment together: with the same settings, and varying the same numbers."""
     joined: dict[str, list[Run]] = {}
     for run in runs:
         settings = {name: value for name, value in run.config.items() if name not in PIECES}
-        joined.setdefault(repr(sorted(settings.items())), []).append(run)
+        varied = [field for field in group_fields(run) if field != "constraint"]
+        joined.setdefault(repr((sorted(settings.items()), varied)), []).append(run)
     return [Sweep(tuple(align(each))) for each in joined.values()]
 
 
