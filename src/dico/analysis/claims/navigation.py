@@ -39,12 +39,12 @@ def too_much(sweep: Sweep) -> Verdict:
 
 @claim(
     "1.5 is unstable",
-    "At 1.5 learning is less stable than at the best lower level: more of the best reward is lost again.",
+    "At 1.5 learning is less stable than at the best lower level: more of the best reward so far is lost again.",
     "app:div_too_high",
     "navigation",
 )
 def unstable(sweep: Sweep) -> Verdict:
-    """How much of its own best reward a member has lost at the end."""
+    """How much of its own best reward a member loses at some time."""
     best = _best(sweep)
     return greater(
         lost(sweep, TOO_MUCH), lost(sweep, best), "share of a member's best reward lost", f"{TOO_MUCH} over {best}"
@@ -89,9 +89,10 @@ def irregular(sweep: Sweep) -> Verdict:
 
 
 def lost(sweep: Sweep, level: str) -> np.ndarray:
-    """What a member has lost at the end of the best reward it had, as a mean over batches, relative to that."""
-    best = sweep.smooth("reward", level).max(1)
-    return (best - sweep.final("reward", level)) / np.maximum(np.abs(best), 1e-12)
+    """The most that a member ever lost again of the best reward it had had, as means over batches, relative to that."""
+    smooth = sweep.smooth("reward", level)
+    best = np.maximum.accumulate(smooth, 1)
+    return ((best - smooth) / np.maximum(np.abs(best).max(1, keepdims=True), 1e-12)).max(1)
 
 
 def _useful(sweep: Sweep) -> list[str]:

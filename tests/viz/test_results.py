@@ -1,0 +1,64 @@
+"""What docs/results says of the paper comes out of the summaries there, figures included, without a GPU."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from dico.analysis.claims import judge
+from dico.viz.reproduction import markdown, summaries, write_reproduction
+
+RESULTS = Path(__file__).parents[2] / "docs" / "results"
+
+
+@pytest.fixture(scope="module")
+def redrawn(tmp_path_factory):
+    """The folder's summaries alone, judged and drawn again."""
+    folder = tmp_path_factory.mktemp("results")
+    for path in summaries(RESULTS):
+        place = folder / path.folder.relative_to(RESULTS)
+        place.parent.mkdir(exist_ok=True)
+        for each in (path.folder, path.folder.with_suffix(".npz")):
+            shutil.copy(each, place.with_name(each.name))
+    write_reproduction(folder)
+    return folder
+
+
+def test_the_verdicts_are_those_of_the_summaries(redrawn):
+    kept, again = (json.loads((folder / "claims.json").read_text()) for folder in (RESULTS, redrawn))
+    assert [row["claim"] for row in kept] == [row["claim"] for row in again]
+    for row, other in zip(kept, again, strict=True):
+        assert row == {
+            name: pytest.approx(value) if isinstance(value, float) else value for name, value in other.items()
+        }
+
+
+def test_the_document_has_the_verdicts():
+    text = (RESULTS / "README.md").read_text()
+    found = re.search(r"<!-- claims[^>]*-->\n(.*?)\n<!-- end of claims -->", text, re.DOTALL)
+    assert found
+    assert found[1] == markdown(judge(summaries(RESULTS)))
+
+
+def test_every_figure_is_drawn_again(redrawn):
+    kept, again = (
+        sorted(path.relative_to(folder) for path in folder.glob("figures/*/*.png")) for folder in (RESULTS, redrawn)
+    )
+    assert kept == again
+    assert kept
+
+
+def test_pictures_and_summaries_are_small_and_there():
+    text = (RESULTS / "README.md").read_text()
+    shown = [RESULTS / path for path in re.findall(r"\]\((figures/[^)]+)\)", text)]
+    assert shown
+    assert all(path.stat().st_size < 300_000 for path in shown)
+    assert sum(run.folder.stat().st_size for run in summaries(RESULTS)) < 1_500_000
+
+
+def test_every_summary_tells_where_it_comes_from():
+    for run in summaries(RESULTS):
+        assert {"command", "commit", "torch", "device", "seconds"} <= run.source.about.keys()
+        assert run.source.behaviours
