@@ -33,10 +33,21 @@ STAGES = [("compiled", "cpu")] + [(name, "cuda") for name in ("compiled", "graph
         ("isac", {}),
         ("isac", {"task_options": ("n_agents=6",), "estimate_agents": 5}),
         pytest.param("matd3", {}, marks=pytest.mark.slow),
+        pytest.param("ippo", {"task": "vmas:balance"}, marks=pytest.mark.slow),
         pytest.param("ippo", {"task": "interleaved"}, marks=pytest.mark.slow),
         pytest.param("ippo", {"task": "tag"}, marks=pytest.mark.slow),
     ],
-    ids=["ippo", "filled up", "maddpg", "isac", "some agents", "matd3", "groups that interleave", "tag"],
+    ids=[
+        "ippo",
+        "filled up",
+        "maddpg",
+        "isac",
+        "some agents",
+        "matd3",
+        "VMAS",
+        "groups that interleave",
+        "tag",
+    ],
 )
 def test_stages_agree(algorithm, options, stage, device, monkeypatch):
     torch.compiler.reset()

@@ -114,3 +114,13 @@ def test_a_summary_is_small(tmp_path):
     write_summary(run, tmp_path / "kept.json")
     assert (tmp_path / "kept.json").stat().st_size < 6000 * len(run.members)
     json.loads((tmp_path / "kept.json").read_text())
+
+
+def test_cross_play_is_drawn_by_levels(tag, tmp_path):
+    earned = np.arange(len(tag.members) ** 2, dtype=float).reshape(len(tag.members), -1)
+    write_summary(tag, tmp_path / "kept.json", behaviours={"cross_play": earned})
+    again = load(tmp_path / "kept.json")
+    drawn = draw_figures([again])["cross-play"].axes[0]
+    assert [text.get_text() for text in drawn.get_yticklabels()] == levels(tag)
+    assert [float(text.get_text()) for text in drawn.texts] == earned.flatten().tolist()
+    assert "red agents" in drawn.get_ylabel()

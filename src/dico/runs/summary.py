@@ -34,8 +34,8 @@ class Summary:
     kept: Mapping[str, Any]
 
     @property
-    def behaviours(self) -> Mapping[str, Sequence[float | None]]:
-        """What the members do, as one number for each (:mod:`dico.analysis.behaviour`); empty if nobody looked."""
+    def behaviours(self) -> Mapping[str, Sequence[Any]]:
+        """What the members do, as a number or a row of them for each (:mod:`dico.analysis.behaviour`); empty if nobody looked."""
         return self.kept["behaviours"]
 
     @property

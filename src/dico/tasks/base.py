@@ -45,6 +45,9 @@ class Task(ABC, Generic[State]):
     position_alone: ClassVar[bool] = False
     """Whether what an agent sees follows from where it stands alone, all through an episode: goals that stay where they
     are, and nothing else. A map that was drawn at the start is then true to the end."""
+    compiles: ClassVar[bool] = True
+    """Whether PyTorch's compiler and CUDA graphs can take its functions, as they are made of tensors alone; if not, it
+    steps as it is while the learners are compiled."""
     n_agents: int
     """Agents, all groups together."""
     horizon: int

@@ -56,6 +56,7 @@ class VmasTask(Task[VmasState]):
     """
 
     snd_levels: ClassVar[tuple[str, ...]] = ("0", "free")
+    compiles: ClassVar[bool] = False
 
     scenario: str
     """The scenario's name in VMAS."""

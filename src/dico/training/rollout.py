@@ -26,7 +26,8 @@ class Rollout:
     """
 
     def __init__(self, task: Task, envs: int, seeds: Sequence[int], stream: int, stage: Stage):
-        self.task, self.envs, self.stage = task, envs, stage
+        self.task, self.envs = task, envs
+        self.stage = stage if getattr(task, "compiles", True) else stage.eager
         self.groups = check_groups(task)
         self.rng = Random(seeds, stream, stage.device)
         self.state: Any = task.reset(envs, self.rng)

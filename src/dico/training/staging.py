@@ -43,6 +43,11 @@ class Stage:
         """Whether the first iteration takes its time."""
         return self.name != "eager"
 
+    @property
+    def eager(self) -> "Stage":
+        """The same place and precision, for what cannot be compiled."""
+        return Stage("eager", self.device, self.precision)
+
     @contextmanager
     def precise(self) -> Iterator[None]:
         """Within, matrix products on a CUDA device are rounded to TF32 or not, as the precision says."""

@@ -7,8 +7,10 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from dico.analysis import align, check_comparable, diverged
-from dico.runs import Run, RunError
+from dico.analysis.behaviour import behaviours
+from dico.runs import Run, RunError, Summary
 from dico.tasks import MappedTask
+from dico.viz.cross_play import draw_cross_play
 from dico.viz.figures import (
     draw_curves,
     draw_decision,
@@ -81,6 +83,8 @@ def _of_one(run: Run, stat: str, seeds: bool) -> dict[str, Figure]:
         elif selection.policies:
             drawn["map"] = draw_slice(selection, (0, 1))
         drawn["trajectories"] = draw_trajectories(selection)
+    if isinstance(run.source, Summary) and "cross_play" in run.source.behaviours:
+        drawn["cross-play"] = draw_cross_play(run, behaviours(run)["cross_play"])
     if any("distances" in row for row in run.rows()) and not diverged(run).all():
         drawn["distances"] = draw_distances(run)
     return drawn

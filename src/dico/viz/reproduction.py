@@ -22,7 +22,7 @@ from dico.viz.gallery import draw_figures, save_figures
 from dico.viz.kept import keep_pictures
 from dico.viz.page.inline import static
 
-FIGURES = ("curves", "decision", "map", "trajectories")
+FIGURES = ("curves", "decision", "map", "cross-play", "trajectories")
 """Those of a run that the page shows, where it has them."""
 PAPER_HOURS = 2000
 """GPU hours that the paper's final experiments took by its own estimate (app: Computational Resources Used)."""

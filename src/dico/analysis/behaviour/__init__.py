@@ -33,11 +33,12 @@ _MEASURES: dict[str, Callable[[Run, int, int], dict[str, np.ndarray]]] = {
 __all__ = ["BEHAVIOURS", "behaviours", "cross_play"]
 
 
-def behaviours(run: Run, *, episodes: int = 200, seed: int = 0) -> dict[str, Float[np.ndarray, " members"]]:
+def behaviours(run: Run, *, episodes: int = 200, seed: int = 0) -> dict[str, Float[np.ndarray, "members *rest"]]:
     """What each member does in fresh episodes, the same for all, by the names in :data:`BEHAVIOURS`.
 
-    A member that diverged is NaN; a task that is not the paper's has nothing. Agents act by the mean, in tag by chance.
-    A run whose episodes were played before, and which tells what came of it, is taken at its word.
+    It is a number for each, or in cross-play a row, against each. A member that diverged is NaN; a task that is not the
+    paper's has nothing. Agents act by the mean, in tag by chance. A run whose episodes were played before, and which
+    tells what came of it, is taken at its word.
 
     >>> sorted(behaviours(run, episodes=2))
     ['goals_reached', 'map_correlation', 'map_ratio', 'map_roughness', 'midpoint']

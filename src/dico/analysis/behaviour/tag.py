@@ -15,15 +15,15 @@ from dico.tasks import of_group
 TAG: dict[str, str] = {
     "red_distance": "distance between red agents",
     "red_angle": "degrees between red agents as the green one sees them",
-    "cross_play": "reward of the red agents in each step, against the green one of every member",
+    "cross_play": "reward of the red agents in each step, against the green one of each member",
 }
 """What is measured in tag."""
 SHARE = 4
 """Of the episodes asked for, one in so many is played against each green agent: there are many of them."""
 
 
-def tag(run: Run, episodes: int, seed: int) -> dict[str, Float[np.ndarray, " members"]]:
-    """What :data:`TAG` names, of each member; actions are stochastic."""
+def tag(run: Run, episodes: int, seed: int) -> dict[str, Float[np.ndarray, "members *rest"]]:
+    """What :data:`TAG` names, of each member, in cross-play against each; actions are stochastic."""
     task = run.task()
 
     def measure(policies: Policies) -> dict[str, Float[Tensor, ""]]:
@@ -32,9 +32,7 @@ def tag(run: Run, episodes: int, seed: int) -> dict[str, Float[np.ndarray, " mem
         return {"red_distance": pairwise_w2(red).mean(), "red_angle": seen_angles(green[..., 0, :], red).mean()}
 
     found = of_members(run, [name for name in TAG if name != "cross_play"], measure)
-    earned = cross_play(run, episodes=max(1, episodes // SHARE), seed=seed)
-    sound = ~diverged(run)
-    return found | {"cross_play": np.where(sound, earned[:, sound].sum(1) / max(1, sound.sum()), np.nan)}
+    return found | {"cross_play": cross_play(run, episodes=max(1, episodes // SHARE), seed=seed)}
 
 
 def cross_play(run: Run, *, episodes: int = 100, seed: int = 0) -> Float[np.ndarray, "members members"]:

@@ -12,6 +12,7 @@ from jaxtyping import Float
 from dico.analysis.behaviour import behaviours
 from dico.analysis.measured import curves, final_mean, frames
 from dico.analysis.members import FREE, align, controlled_metric, group_fields, levels, of_level
+from dico.analysis.statistics import mean_of
 from dico.members import NUMBERS
 from dico.runs import Run
 from dico.runs.summary import thin, thin_ends
@@ -86,13 +87,13 @@ class Sweep:
         return np.where(np.isfinite(smooth).all(1), when, np.nan)
 
     def behaviour(self, name: str, level: str) -> Float[np.ndarray, " seeds"]:
-        """What the members of a level do (:mod:`dico.analysis.behaviour`)."""
+        """What the members of a level do (:mod:`dico.analysis.behaviour`); in cross-play, the mean over opponents."""
         found = []
         for run in self._having(level):
             measured = self._behaviours[self.runs.index(run)]
             if name not in measured:
                 raise MissingError(f"{run.folder} does not tell {name}: it is a summary, and nobody had looked")
-            found.append(np.asarray(measured[name], dtype=float)[of_level(run, level)])
+            found.append(_mean_of_rows(np.asarray(measured[name], dtype=float))[of_level(run, level)])
         return np.concatenate(found)
 
     def _read(self, run: Run, metric: str) -> Float[np.ndarray, "members points"]:
@@ -127,6 +128,11 @@ def sweeps(runs: Sequence[Run]) -> list[Sweep]:
         varied = [field for field in group_fields(run) if field != "constraint"]
         joined.setdefault(repr((sorted(settings.items()), varied)), []).append(run)
     return [Sweep(tuple(align(each))) for each in joined.values()]
+
+
+def _mean_of_rows(values: Float[np.ndarray, "members *rest"]) -> Float[np.ndarray, " members"]:
+    rest = values.reshape(len(values), -1)
+    return mean_of(np.nansum(rest, 1), np.isfinite(rest).sum(1))
 
 
 def running_mean(values: Float[np.ndarray, "seeds points"], window: int) -> Float[np.ndarray, "seeds windows"]:
