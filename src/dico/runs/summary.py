@@ -35,7 +35,7 @@ class Summary:
 
     @property
     def behaviours(self) -> Mapping[str, Sequence[Any]]:
-        """What the members do, as a number or a row of them for each (:mod:`dico.analysis.behaviour`); empty if nobody looked."""
+        """What the members do, a number or a row for each (:mod:`dico.analysis.behaviour`); empty if nobody looked."""
         return self.kept["behaviours"]
 
     @property
