@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from dico import max_snd
 from dico.analysis.claims import judge
 from dico.viz.reproduction import markdown, summaries, write_reproduction
 
@@ -48,6 +49,13 @@ def test_every_figure_is_drawn_again(redrawn):
     )
     assert kept == again
     assert kept
+
+
+def test_the_maximum_snd_is_as_the_document_has_it():
+    text = (RESULTS / "README.md").read_text()
+    agents, values = (re.search(rf"\| {name} \|(.*)\|", text)[1].split("|") for name in ("agents", "maximum SND"))
+    for n, value in zip(agents, values, strict=True):
+        assert float(value) == pytest.approx(max_snd(int(n), [-1, -1], [1, 1]).value, abs=5e-4)
 
 
 def test_pictures_and_summaries_are_small_and_there():
