@@ -8,13 +8,16 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 
 import pytest
 from command_line import dico
 
+from dico.analysis.behaviour import behaviours
 from dico.experiments import EXPERIMENTS, QUICK
 from dico.runs import load
 from dico.training import session
+from dico.viz import reproduction
 
 pytestmark = [
     pytest.mark.unchecked,
@@ -31,9 +34,10 @@ ONE_BATCH = (*ON_CPU, "--scale", "0.001", "--seeds", "1")
 
 @pytest.fixture
 def tiny(monkeypatch):
-    """Preset quick in seconds."""
+    """Preset quick in seconds, and few episodes of what it trained."""
     for name, value in TINY.items():
         monkeypatch.setitem(QUICK, name, value)
+    monkeypatch.setattr(reproduction, "behaviours", partial(behaviours, episodes=4))
 
 
 def metrics(folder):
@@ -67,22 +71,32 @@ def interrupt(name, folder):
 
 
 @pytest.mark.usefixtures("tiny")
-def test_every_experiment_trains_is_judged_and_not_trained_again(capsys, tmp_path):
-    words = ("reproduce", "all", *ON_CPU, "--scale", "0.5", "--folder", tmp_path)
+@pytest.mark.parametrize(
+    ("chosen", "announced"),
+    [
+        (("dispersion", "tau"), "2 experiments, with preset quick: 7 members, 2,800 frames in all"),
+        pytest.param(
+            EXPERIMENTS, "8 experiments, with preset quick: 36 members, 14,400 frames in all", marks=pytest.mark.slow
+        ),
+    ],
+    ids=["two", "all"],
+)
+def test_every_experiment_trains_is_judged_and_not_trained_again(capsys, tmp_path, chosen, announced):
+    words = ("reproduce", *(chosen if len(chosen) < 8 else ["all"]), *ON_CPU, "--scale", "0.5", "--folder", tmp_path)
     status, out, err = dico(capsys, *words)
     assert status == 0, err
-    assert out.startswith("8 experiments, with preset quick: 36 members, 14,400 frames in all")
-    names = [f"quick/{name}" for name in EXPERIMENTS]
+    assert out.startswith(announced)
+    names = [f"quick/{name}" for name in chosen]
     before = {name: (tmp_path / f"{name}/metrics.jsonl").read_bytes() for name in names}
     kept = {path: path.stat().st_mtime_ns for name in names for path in tmp_path.glob(f"{name}.[jn]*")}
     assert len(kept) == 2 * len(names)
-    for name in EXPERIMENTS:
+    for name in chosen:
         run = load(tmp_path / "quick" / name)
         assert run.config["task"] == EXPERIMENTS[name].task
         assert {row["iteration"] for row in run.rows()} == {1, 2}
     status, out, _ = dico(capsys, *words)
     assert status == 0
-    assert f"tag (quick) is finished in {tmp_path}/quick/tag: skipped" in out
+    assert f"tau (quick) is finished in {tmp_path}/quick/tau: skipped" in out
     assert before == {name: (tmp_path / f"{name}/metrics.jsonl").read_bytes() for name in names}
     assert kept == {path: path.stat().st_mtime_ns for path in kept}
     _check_page(tmp_path, names)
