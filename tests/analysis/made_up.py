@@ -24,10 +24,10 @@ def made_up(path, task, rewards, *, snd=None, behaviours=None, points=POINTS, **
     for member in settings.members:
         desired = 1.0 if member.constraint == "free" else float(member.constraint)
         measured = (snd or {}).get(level_text(member, varying(settings.members)), desired)
-        curves["reward"].append(_line(rewards[member.constraint][member.seed], points))
+        curves["reward"].append(_line(rewards[member.constraint][member.seed - settings.first_seed], points))
         curves["snd"].append(np.broadcast_to(measured, points).tolist())
     told = {
-        name: [values[member.constraint][member.seed] for member in settings.members]
+        name: [values[member.constraint][member.seed - settings.first_seed] for member in settings.members]
         for name, values in (behaviours or {}).items()
     }
     groups = [

@@ -1,5 +1,6 @@
 """Claims of the paper on made-up runs: such as they hold in, fail in, and leave open."""
 
+import json
 from dataclasses import astuple
 
 import numpy as np
@@ -7,8 +8,9 @@ import pytest
 from made_up import POINTS, made_up
 
 from dico.analysis.claims import CLAIMS, judge, sweeps
-from dico.analysis.claims.verdict import Verdict, every
-from dico.analysis.statistics import difference, mean_interval
+from dico.analysis.claims.verdict import above, between, every
+from dico.analysis.statistics import Interval, difference, mean_interval
+from dico.runs import load
 
 SURE = np.array([0.0, 0.01, -0.01, 0.005])
 """How seeds differ where there is no doubt."""
@@ -171,15 +173,23 @@ def test_the_claims_about_tau(tmp_path, sizes, overs, expected):
 
 
 def test_the_claims_about_tau_are_open_where_seeds_disagree(tmp_path):
-    one, other = (
-        made_up(tmp_path / f"{seed}.json", "navigation", {"1": SURE[:1]}, vary=("tau=0.1,0.01,0.001",), snd=snd)
-        for seed, snd in enumerate(
-            [dict(zip(TAUS, [wavy(s, s) for s in sizes], strict=True)) for sizes in ((3, 2, 1), (1, 2, 3))]
+    pieces = [
+        made_up(
+            tmp_path / f"{first}.json", "navigation", {"1": SURE[:2]}, vary=("tau=0.1,0.01,0.001",), first_seed=first,
+            snd=dict(zip(TAUS, [wavy(size, size) for size in sizes], strict=True)),
         )
-    )
-    found = [each for each in judge([one, other]) if each.claim.startswith("tau")]
+        for first, sizes in ((0, (3, 2, 1)), (2, (1, 2, 3)))
+    ]  # fmt: skip
+    found = [each for each in judge(pieces) if each.claim.startswith("tau")]
     assert [each.verdict for each in found] == ["undecided", "undecided"]
-    assert {each.seeds for each in found} == {2}
+    assert {each.seeds for each in found} == {4}
+
+
+def test_taus_of_several_desired_diversities_are_not_compared(tmp_path):
+    run = made_up(tmp_path / "run.json", "navigation", levels(l0=1.0, l1=1.0, free=1.0), vary=("tau=0.1,0.01",))
+    found = {each.claim: each for each in judge([run])}
+    assert "one desired SND" in found["tau: overshoot"].why
+    assert found["control"].verdict == "holds"
 
 
 def test_stability_falls_where_diverse_levels_scatter_more(tmp_path):
@@ -221,12 +231,81 @@ def test_every_claim_is_tried():
 
 def test_pieces_of_an_experiment_are_joined_and_others_are_not(tmp_path):
     one = made_up(tmp_path / "one.json", "tag", levels(SURE[:2], **TAG))
-    two = made_up(tmp_path / "two.json", "tag", levels(SURE[2:], **TAG))
+    two = made_up(tmp_path / "two.json", "tag", levels(SURE[2:], **TAG), first_seed=2)
     other = made_up(tmp_path / "other.json", "tag", levels(**TAG), gradient="straight_through")
     found = [each for each in judge([one, two, other]) if each.claim == "tag: 0.6 doubles"]
     assert [each.seeds for each in found] == [4, 4]
     whole = verdict(made_up(tmp_path / "whole.json", "tag", levels(**TAG)), "tag: 0.6 doubles")
     assert (found[0].effect, found[0].low, found[0].high) == pytest.approx((whole.effect, whole.low, whole.high))
+
+
+def test_nobody_is_a_seed_twice(tmp_path):
+    one = made_up(tmp_path / "one.json", "tag", levels(**TAG))
+    with pytest.warns(UserWarning, match="members in common, which count once"):
+        twice = judge([one, made_up(tmp_path / "two.json", "tag", levels(**TAG))])
+    alone = judge([one])
+    assert [(each.verdict, each.seeds) for each in twice] == [(each.verdict, each.seeds) for each in alone]
+    assert [each.low for each in twice] == pytest.approx([each.low for each in alone], nan_ok=True)
+
+
+@pytest.mark.parametrize("change", [{"lr": 1e-3}, {"tau": 0.1}, {"points": 60}, {"gamma": 0.5}])
+def test_runs_of_other_settings_or_lengths_are_judged_apart(tmp_path, change):
+    one = made_up(tmp_path / "one.json", "tag", levels(SURE[:2], **TAG))
+    two = made_up(tmp_path / "two.json", "tag", levels(SURE[2:], **TAG), first_seed=2, **change)
+    assert [len(each.runs) for each in sweeps([one, two])] == [1, 1]
+
+
+def test_of_a_sweep_that_varies_other_numbers_only_control_is_judged(tmp_path):
+    run = made_up(tmp_path / "run.json", "navigation", levels(l0=1.0, l1=2.0), vary=("lr=1e-3,2e-3",))
+    assert [(each.claim, each.verdict) for each in judge([run])] == [("control", "holds")]
+
+
+def test_cross_play_against_other_opponents_is_not_compared(tmp_path):
+    def piece(name, **centres):
+        rewards = levels(**centres)
+        rows = {level: [[value, value] for value in values] for level, values in rewards.items()}
+        return made_up(tmp_path / f"{name}.json", "tag", rewards, behaviours={"cross_play": rows})
+
+    whole = verdict(piece("whole", **TAG), "tag: 0.6 doubles in cross-play")
+    assert whole.verdict == "holds"
+    parts = judge([piece("some", l0=1.0, l0_3=1.0, free=1.0), piece("other", l0_6=2.0)])
+    found = next(each for each in parts if each.claim == "tag: 0.6 doubles in cross-play")
+    assert found.verdict == "undecided"
+    assert "other opponents" in found.why
+
+
+def test_what_nobody_reaches_decides_nothing(tmp_path):
+    flat = {level: np.zeros((4, POINTS)) + 0.01 * SURE[:, None] for level in ("0", "0.1", "free", "1.2")}
+    run = made_up(tmp_path / "run.json", "reverse-transport", flat | {"0": climbing(l0=0.5)["0"]})
+    assert verdict(run, "reverse-transport: 1.2 is later").verdict == "undecided"
+
+
+def test_times_are_told_no_more_finely_than_points(tmp_path):
+    steps = np.arange(POINTS)
+    at = {level: np.stack([(steps >= when).astype(float)] * 3) for level, when in (("0", 10), ("6", 40), ("free", 41))}
+    run = made_up(tmp_path / "run.json", "dispersion", at)
+    assert verdict(run, "dispersion: 6 is earlier").verdict == "undecided"
+
+
+@pytest.mark.parametrize("level", ["0.3", "free"])
+def test_a_constrained_member_that_diverged_has_no_control(tmp_path, level):
+    path = tmp_path / "run.json"
+    made_up(path, "tag", levels(l0=1.0, l0_3=1.0, free=1.0))
+    kept = json.loads(path.read_text())
+    kept["diverged"] = [next(k for k, member in enumerate(kept["members"]) if member["constraint"] == level)]
+    path.write_text(json.dumps(kept))
+    found = verdict(load(path), "control")
+    assert found.verdict == ("fails" if level == "0.3" else "holds")
+    assert found.seeds == 3
+
+
+def test_a_level_that_diverged_whole_leaves_claims_open(tmp_path):
+    path = tmp_path / "run.json"
+    made_up(path, "same-goal", levels(**SAME_GOAL))
+    kept = json.loads(path.read_text())
+    kept["diverged"] = [k for k, member in enumerate(kept["members"]) if member["constraint"] == "free"]
+    path.write_text(json.dumps(kept))
+    assert "diverged" in verdict(load(path), "same-goal: low levels learn faster").why
 
 
 def test_a_sweep_over_tau_is_an_experiment_of_its_own(tmp_path):
@@ -245,8 +324,9 @@ def test_what_is_missing_is_said_and_left_open(tmp_path):
     assert found["navigation: midpoint"].to_json()["effect"] is None
 
 
-def test_one_seed_decides_nothing_but_control(tmp_path):
-    run = made_up(tmp_path / "run.json", "navigation", levels(SURE[:1], **NAVIGATION))
+@pytest.mark.parametrize("seeds", [1, 2])
+def test_one_or_two_seeds_decide_nothing_but_control(tmp_path, seeds):
+    run = made_up(tmp_path / "run.json", "navigation", levels(SURE[:seeds], **NAVIGATION))
     assert {each.verdict for each in judge([run]) if each.claim != "control"} == {"undecided"}
     assert verdict(run, "control").verdict == "holds"
 
@@ -259,10 +339,11 @@ def test_intervals_are_students_and_welchs():
 
 
 def test_a_claim_in_parts_is_told_by_its_weakest():
-    sure, open_, lost = (
-        Verdict(text, 1, low, high, "")
-        for text, low, high in (("holds", 0.5, 1.5), ("undecided", -1, 3), ("fails", -3, -1))
-    )
-    assert every([sure, sure]).verdict == "holds"
-    assert every([sure, open_]).verdict == "undecided"
-    assert every([open_, lost, sure]).verdict == "fails"
+    def part(low, high):
+        return above(Interval((low + high) / 2, low, high), 0.0, "", f"{low} to {high}")
+
+    assert every([part(1, 2), part(0.1, 5)]).why == "0.1 to 5; all of 2 parts hold"
+    assert every([part(1, 2), part(-1, 3)]).verdict == "undecided"
+    assert every([part(-1, 3), part(-3, -1), part(1, 2)]).verdict == "fails"
+    near, far = (between(Interval(x, x - 0.04, x + 0.04), -0.25, 0.25, "", f"{x}") for x in (0.2, -0.02))
+    assert every([far, near]).why == "0.2; all of 2 parts hold"

@@ -15,6 +15,8 @@ STATISTICS: dict[str, str] = {
 """What each statistic is called under a figure."""
 RESAMPLES = 2000
 """Bootstrap samples."""
+FEWEST = 3
+"""Values that an interval needs."""
 BOOTSTRAP_NUMBERS = 4_000_000
 """Numbers drawn at once: longer curves are taken in parts."""
 
@@ -79,7 +81,7 @@ def interquartile_mean(values: Float[np.ndarray, "seeds *shape"]) -> Float[np.nd
 
 @dataclass(frozen=True)
 class Interval:
-    """An effect and its 95 % confidence interval; NaN where there are too few values for one."""
+    """An effect and its 95 % confidence interval; NaN where there are too few values for one: fewer than three."""
 
     effect: float
     low: float
@@ -96,8 +98,11 @@ def mean_interval(values: Float[np.ndarray, " seeds"]) -> Interval:
     return _around(known.mean() if len(known) else np.nan, *_squared_error(known))
 
 
-def difference(a: Float[np.ndarray, " seeds"], b: Float[np.ndarray, " others"]) -> Interval:
+def difference(a: Float[np.ndarray, " seeds"], b: Float[np.ndarray, " others"], resolution: float = 0.0) -> Interval:
     r"""The difference of the means of two samples, and Welch's interval of it: their variances may differ.
+
+    Values that are told in steps of ``resolution`` scatter by half a step at least. Without any scatter
+    there is no interval.
 
     .. math:: \bar a-\bar b \pm t_\nu\sqrt{s_a^2/n_a+s_b^2/n_b}
 
@@ -105,11 +110,12 @@ def difference(a: Float[np.ndarray, " seeds"], b: Float[np.ndarray, " others"]) 
     Interval(effect=2.0, low=1.546..., high=2.453...)
     """
     a, b = a[np.isfinite(a)], b[np.isfinite(b)]
-    (error_a, free_a), (error_b, free_b) = _squared_error(a), _squared_error(b)
-    error = error_a + error_b
-    # Welch and Satterthwaite's degrees of freedom; without any scatter it does not matter how many
-    free = error**2 / (error_a**2 / free_a + error_b**2 / free_b) if error > 0 else 1.0
-    return _around(a.mean() - b.mean() if len(a) and len(b) else np.nan, error, free)
+    (error_a, free_a), (error_b, free_b) = _squared_error(a, resolution), _squared_error(b, resolution)
+    error, effect = error_a + error_b, a.mean() - b.mean() if len(a) and len(b) else np.nan
+    if not error > 0:
+        return Interval(float(effect), np.nan, np.nan)
+    free = error**2 / (error_a**2 / free_a + error_b**2 / free_b)  # Welch and Satterthwaite's degrees of freedom
+    return _around(effect, error, free)
 
 
 def student_quantile(degrees: float) -> float:
@@ -125,11 +131,11 @@ def student_quantile(degrees: float) -> float:
     return float(np.sqrt(degrees) * np.tan(np.interp(0.95, below / below[-1], angle)))
 
 
-def _squared_error(values: Float[np.ndarray, " seeds"]) -> tuple[float, float]:
-    """Of the mean, squared, and its degrees of freedom; NaN for fewer than two values."""
-    if len(values) < 2:
+def _squared_error(values: Float[np.ndarray, " seeds"], resolution: float = 0.0) -> tuple[float, float]:
+    """Of the mean, squared, and its degrees of freedom; NaN for too few values."""
+    if len(values) < FEWEST:
         return np.nan, np.nan
-    return float(values.var(ddof=1) / len(values)), len(values) - 1.0
+    return float(max(values.var(ddof=1), (resolution / 2) ** 2) / len(values)), len(values) - 1.0
 
 
 def _around(effect: float, squared_error: float, degrees: float) -> Interval:

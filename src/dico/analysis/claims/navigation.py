@@ -11,7 +11,7 @@ from dico.analysis.members import FREE, bounds_of
 from dico.analysis.statistics import mean_interval
 
 REWARD = "reward per step"
-TOO_MUCH = "1.5"
+RIGHT, TOO_MUCH = "1", "1.5"
 AT_THE_MIDPOINT = 0.25
 """Distance to the goals' midpoint, in units of a goal's, within which agents have settled there."""
 
@@ -25,29 +25,22 @@ def rises(sweep: Sweep) -> Verdict:
     ])  # fmt: skip
 
 
-@claim(
-    "1.5 is too much",
-    "A desired SND of 1.5 ends below the best lower level.",
-    "app:div_too_high",
-    "navigation",
-)
+@claim("1.5 is too much", "A desired SND of 1.5 ends below 1.", "app:div_too_high", "navigation")
 def too_much(sweep: Sweep) -> Verdict:
-    """The best of the levels up to 1 against 1.5."""
-    best = _best(sweep)
-    return greater(sweep.final("reward", best), sweep.final("reward", TOO_MUCH), REWARD, f"{best} over {TOO_MUCH}")
+    """Final rewards."""
+    return greater(sweep.final("reward", RIGHT), sweep.final("reward", TOO_MUCH), REWARD, f"{RIGHT} over {TOO_MUCH}")
 
 
 @claim(
     "1.5 is unstable",
-    "At 1.5 learning is less stable than at the best lower level: more of the best reward so far is lost again.",
+    "At 1.5 learning is less stable than at 1: more of the best reward so far is lost again.",
     "app:div_too_high",
     "navigation",
 )
 def unstable(sweep: Sweep) -> Verdict:
     """How much of its own best reward a member loses at some time."""
-    best = _best(sweep)
     return greater(
-        lost(sweep, TOO_MUCH), lost(sweep, best), "share of a member's best reward lost", f"{TOO_MUCH} over {best}"
+        lost(sweep, TOO_MUCH), lost(sweep, RIGHT), "share of a member's best reward lost", f"{TOO_MUCH} over {RIGHT}"
     )
 
 
@@ -60,7 +53,7 @@ def midpoint(sweep: Sweep) -> Verdict:
 
 @claim(
     "maps",
-    "Diversity sits where the goals lie in different directions, and not where they lie in one.",
+    "Diversity is higher where the goals lie in different directions than where they lie in one.",
     "sec:case_study",
     "navigation",
 )
@@ -75,16 +68,15 @@ def maps(sweep: Sweep) -> Verdict:
 
 @claim(
     "free maps are less regular",
-    "Maps of unconstrained agents are less regular than those of constrained ones.",
+    "The maps of free agents are further from the ideal than those of agents constrained to 1.",
     "sec:case_study",
     "navigation",
 )
 def irregular(sweep: Sweep) -> Verdict:
-    """The best level's correlation with the ideal map against free's."""
-    best = _best(sweep)
+    """Rank correlations with the ideal map."""
     return greater(
-        sweep.behaviour("map_correlation", best), sweep.behaviour("map_correlation", FREE),
-        "rank correlation with the ideal map", f"{best} over free",
+        sweep.behaviour("map_correlation", RIGHT), sweep.behaviour("map_correlation", FREE),
+        "rank correlation with the ideal map", f"{RIGHT} over free",
     )  # fmt: skip
 
 
@@ -101,7 +93,3 @@ def _useful(sweep: Sweep) -> list[str]:
     if len(found) < 2:
         raise MissingError(f"{sweep.source} has fewer than two levels up to 1")
     return found
-
-
-def _best(sweep: Sweep) -> str:
-    return max(_useful(sweep), key=lambda level: np.nanmean(sweep.final("reward", level)))

@@ -4,6 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
+
 from dico._files import plain
 from dico.analysis.claims.sweep import MissingError, Sweep, sweeps
 from dico.analysis.claims.verdict import Verdict, unknown
@@ -38,7 +40,7 @@ class Judged(Verdict):
     source: str = ""
     experiment: str = ""
     seeds: int = 0
-    """Fewest members of a level."""
+    """Fewest members of a level that did not diverge."""
     frames: int = 0
 
     def to_json(self) -> dict[str, Any]:
@@ -67,7 +69,7 @@ def judge(runs: Sequence[Run]) -> list[Judged]:
     found = []
     for sweep in sweeps(runs):
         frames = int(sweep.frames[-1])
-        seeds = min(len(sweep.curves("reward", level)) for level in sweep.levels)
+        seeds = min(int(np.isfinite(sweep.final("reward", level)).sum()) for level in sweep.levels)
         for each in CLAIMS:
             if each.experiment not in (None, sweep.experiment):
                 continue

@@ -1,7 +1,5 @@
 """Reverse transport: little diversity learns faster (sec:rev_transport)."""
 
-import numpy as np
-
 from dico.analysis.claims.registry import claim
 from dico.analysis.claims.sweep import Sweep
 from dico.analysis.claims.verdict import Verdict, every, greater
@@ -23,7 +21,9 @@ def low_first(sweep: Sweep) -> Verdict:
     threshold = _threshold(sweep)
     free = sweep.reached(FREE, threshold)
     return every([
-        greater(free, sweep.reached(level, threshold), "frames earlier", f"{level} before free")
+        greater(
+            free, sweep.reached(level, threshold), "frames earlier", f"{level} before free", sweep.spacing
+        )
         for level in ("0", "0.1")
     ])  # fmt: skip
 
@@ -33,8 +33,8 @@ def free_before(sweep: Sweep) -> Verdict:
     """The same, of free and 1.2."""
     threshold = _threshold(sweep)
     late = sweep.reached(TOO_DIVERSE, threshold)
-    return greater(late, sweep.reached(FREE, threshold), "frames earlier", "free before 1.2")
+    return greater(late, sweep.reached(FREE, threshold), "frames earlier", "free before 1.2", sweep.spacing)
 
 
 def _threshold(sweep: Sweep) -> float:
-    return LEARNED * max(float(np.nanmean(sweep.final("reward", level))) for level in sweep.levels)
+    return LEARNED * max(sweep.mean_final("reward", level) for level in sweep.levels)

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from dico.analysis.claims.registry import claim
-from dico.analysis.claims.sweep import MissingError, Sweep
+from dico.analysis.claims.sweep import MissingError, Sweep, scatter
 from dico.analysis.claims.verdict import Verdict, every, greater, positive
 from dico.analysis.members import FREE, bounds_of
 from dico.analysis.ranks import rank_correlation
@@ -26,11 +26,11 @@ def falls(sweep: Sweep) -> Verdict:
 
 @claim("stability falls", "Training is less stable the more diversity is desired.", "app:case_study", "same-goal")
 def spread(sweep: Sweep) -> Verdict:
-    """How a member's reward scatters over the last half of its training, ranked against the desired SND."""
+    """How a member's reward scatters about its mean over batches, in the last half, ranked with the desired SND."""
     chosen = _levels(sweep)
-    scatter = [_late(sweep.curves("reward", level)).std(1) for level in chosen]
-    seeds = min(map(len, scatter))
-    by_seed = torch.tensor(np.stack([own[:seeds] for own in scatter], 1))
+    late = [scatter(_late(sweep.curves("reward", level)), sweep.window) for level in chosen]
+    seeds = min(map(len, late))
+    by_seed = torch.tensor(np.stack([own[:seeds] for own in late], 1))
     desired = torch.tensor([bounds_of(level)[0] for level in chosen], dtype=torch.float64)
     ranked = rank_correlation(desired.expand_as(by_seed), by_seed).numpy()
     return positive(ranked, "rank correlation of scatter with desired SND")
@@ -44,10 +44,12 @@ def spread(sweep: Sweep) -> Verdict:
 )
 def faster(sweep: Sweep) -> Verdict:
     """Frames until 0.9 of free's final reward."""
-    threshold = LEARNED * float(np.nanmean(sweep.final("reward", FREE)))
+    threshold = LEARNED * sweep.mean_final("reward", FREE)
     free = sweep.reached(FREE, threshold)
     return every([
-        greater(free, sweep.reached(level, threshold), "frames earlier", f"{level} before free")
+        greater(
+            free, sweep.reached(level, threshold), "frames earlier", f"{level} before free", sweep.spacing
+        )
         for level in ("0", "0.1")
     ])  # fmt: skip
 

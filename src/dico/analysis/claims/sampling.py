@@ -7,8 +7,8 @@ from dico.analysis.members import FREE
 from dico.analysis.statistics import mean_interval
 
 DIVERSE = "5"
-APART = 90.0
-"""Degrees: the smallest angle between three agents of which the paper says that free has it."""
+APART = 105.0
+"""Degrees that are near 120: halfway from the 90 which the paper gives for free agents."""
 
 
 @claim("order", "5 beats free, which beats 0.", "sec:sampling", "sampling")
@@ -32,6 +32,6 @@ def overlap(sweep: Sweep) -> Verdict:
 
 @claim("directions", "At 5 the three agents set out in directions near 120 degrees apart.", "app:sampling", "sampling")
 def directions(sweep: Sweep) -> Verdict:
-    """The smallest angle between two agents' first actions: above the 90 degrees that the paper gives for free."""
+    """The smallest angle between two agents' first actions: nearer to 120 degrees than to free's 90."""
     interval = mean_interval(sweep.behaviour("smallest_angle", DIVERSE))
     return above(interval, APART, "smallest angle at the start, degrees")

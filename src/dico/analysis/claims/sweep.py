@@ -1,26 +1,27 @@
 """The runs of one experiment, its pieces joined: what a claim looks at."""
 
+import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from dico.analysis.behaviour import behaviours
 from dico.analysis.measured import curves, final_mean, frames
 from dico.analysis.members import FREE, align, controlled_metric, group_fields, levels, of_level
 from dico.analysis.statistics import mean_of
-from dico.members import NUMBERS
+from dico.members import Member
 from dico.runs import Run
 from dico.runs.summary import thin, thin_ends
 
 BATCHES = 20
 """Means over so many batches are what is said to be reached, tracked or lost."""
-PIECES = ("snd", "seeds", "first_seed", "vary", *NUMBERS)
-"""Settings in which the pieces of one experiment may differ."""
+PIECES = ("snd", "seeds", "first_seed", "vary")
+"""Settings in which the pieces of one experiment may differ, beside the numbers that it varies."""
 
 
 class MissingError(ValueError):
@@ -29,20 +30,20 @@ class MissingError(ValueError):
 
 @dataclass(frozen=True)
 class Sweep:
-    """Runs of one task with the same settings, but for levels and seeds."""
+    """Runs of one task with the same settings and of the same length, but for levels and seeds."""
 
     runs: tuple[Run, ...]
 
     @property
     def experiment(self) -> str:
-        """The paper's experiment that it is of: its task, or ``tau`` where members differ in that."""
-        varied = {field for run in self.runs for field in group_fields(run)}
-        return "tau" if "tau" in varied else self.runs[0].config["task"]
+        """The paper's experiment that it is of: its task, ``tau`` where members differ in that; none if in others."""
+        varied = {field for run in self.runs for field in group_fields(run)} - {"constraint"}
+        return {frozenset(): self.runs[0].config["task"], frozenset({"tau"}): "tau"}.get(frozenset(varied), "")
 
     @property
     def source(self) -> str:
         """Where it comes from: names of the folders."""
-        return ", ".join(dict.fromkeys(f"{run.folder.parent.name}/{run.folder.stem}" for run in self.runs))
+        return ", ".join(dict.fromkeys(f"{run.folder.absolute().parent.name}/{run.folder.stem}" for run in self.runs))
 
     @property
     def levels(self) -> list[str]:
@@ -56,24 +57,34 @@ class Sweep:
 
     @cached_property
     def frames(self) -> Float[np.ndarray, " points"]:
-        """Environment steps of each member at the end of each point of its curves; of the shortest run."""
-        return min((thin_ends(torch.from_numpy(frames(run))).numpy() for run in self.runs), key=len)
+        """Environment steps of each member at the end of each point of its curves."""
+        return thin_ends(torch.from_numpy(frames(self.runs[0]))).numpy()
 
     @property
     def window(self) -> int:
         """Points of a curve in :data:`BATCHES` batches; in a short training an eighth of it."""
-        points = self.frames
-        batches = points[0] / self.runs[0].config["frames_per_batch"]
-        return max(1, min(round(BATCHES / batches), len(points) // 8))
+        batches = self.frames[0] / self.runs[0].config["frames_per_batch"]
+        return max(1, min(round(BATCHES / batches), len(self.frames) // 8))
+
+    @property
+    def spacing(self) -> float:
+        """Frames between two points of a curve: nothing is told more finely."""
+        return float(np.diff(self.frames).mean())
 
     def curves(self, metric: str, level: str) -> Float[np.ndarray, "seeds points"]:
         """A metric of the members of a level, thinned as summaries are; ``snd`` stands for the controlled metric."""
-        length = len(self.frames)
-        return np.concatenate([self._read(run, metric)[of_level(run, level), :length] for run in self._having(level)])
+        return np.concatenate([self._read(run, metric)[self._of(run, level)] for run in self._having(level)])
 
     def final(self, metric: str, level: str) -> Float[np.ndarray, " seeds"]:
-        """Each member's mean over the last tenth of the training."""
+        """Each member's mean over the last tenth of the training; NaN if it diverged."""
         return final_mean(self.curves(metric, level))
+
+    def mean_final(self, metric: str, level: str) -> float:
+        """The mean of that over the members that did not diverge."""
+        values = self.final(metric, level)
+        if not np.isfinite(values).any():
+            raise MissingError(f"all members of {self.source} of level {level} diverged")
+        return float(np.nanmean(values))
 
     def smooth(self, metric: str, level: str) -> Float[np.ndarray, "seeds windows"]:
         """Means over :data:`BATCHES` batches, of every such stretch of the training."""
@@ -81,6 +92,8 @@ class Sweep:
 
     def reached(self, level: str, threshold: float) -> Float[np.ndarray, " seeds"]:
         """Frames after which the reward, as a mean over batches, first is as great; the last frame if it never is."""
+        if threshold <= 0:
+            raise MissingError(f"the reward to be reached is not above 0 in {self.source}")
         smooth, ends = self.smooth("reward", level), self.frames[self.window - 1 :]
         there = smooth >= threshold
         when = np.where(there.any(1), ends[there.argmax(1)], ends[-1])
@@ -93,8 +106,21 @@ class Sweep:
             measured = self._behaviours[self.runs.index(run)]
             if name not in measured:
                 raise MissingError(f"{run.folder} does not tell {name}: it is a summary, and nobody had looked")
-            found.append(_mean_of_rows(np.asarray(measured[name], dtype=float))[of_level(run, level)])
+            values = np.asarray(measured[name], dtype=float)
+            if values.ndim > 1 and levels(run) != self.levels:
+                raise MissingError(f"{run.folder} has not all levels, so its members met other opponents")
+            found.append(_mean_of_rows(values)[self._of(run, level)])
         return np.concatenate(found)
+
+    def _having(self, level: str) -> list[Run]:
+        found = [run for run in self.runs if level in levels(run) and self._of(run, level).any()]
+        if not found:
+            raise MissingError(f"no member of {self.source} is of level {level}")
+        return found
+
+    def _of(self, run: Run, level: str) -> Bool[np.ndarray, " members"]:
+        """Which of a run's members are of a level and count."""
+        return of_level(run, level) & self._counted[self.runs.index(run)]
 
     def _read(self, run: Run, metric: str) -> Float[np.ndarray, "members points"]:
         key = self.runs.index(run), metric
@@ -102,6 +128,19 @@ class Sweep:
             read = curves(run, controlled_metric(run) if metric == "snd" else metric)
             self._kept[key] = thin(torch.from_numpy(read)).numpy()
         return self._kept[key]
+
+    @cached_property
+    def _counted(self) -> list[Bool[np.ndarray, " members"]]:
+        """Of each run, which members are in no run before it: nobody is a seed twice."""
+        seen: set[tuple[Any, ...]] = set()
+        counted = []
+        for run in self.runs:
+            told = [_record(member) for member in run.members]
+            counted.append(np.array([record not in seen for record in told]))
+            seen.update(told)
+        if not all(mask.all() for mask in counted):
+            warnings.warn(f"{self.source} have members in common, which count once", stacklevel=2)
+        return counted
 
     @cached_property
     def _kept(self) -> dict[tuple[int, str], Float[np.ndarray, "members points"]]:
@@ -113,26 +152,16 @@ class Sweep:
         """Of each run; its members play episodes for it."""
         return [behaviours(run) for run in self.runs]
 
-    def _having(self, level: str) -> list[Run]:
-        found = [run for run in self.runs if level in levels(run)]
-        if not found:
-            raise MissingError(f"no member of {self.source} is of level {level}")
-        return found
-
 
 def sweeps(runs: Sequence[Run]) -> list[Sweep]:
-    """The runs, those of one experiment together: with the same settings, and varying the same numbers."""
+    """The runs, those of one experiment together: the same settings and length, and the same numbers varied."""
     joined: dict[str, list[Run]] = {}
     for run in runs:
-        settings = {name: value for name, value in run.config.items() if name not in PIECES}
         varied = [field for field in group_fields(run) if field != "constraint"]
-        joined.setdefault(repr((sorted(settings.items()), varied)), []).append(run)
+        settings = {name: value for name, value in run.config.items() if name not in (*PIECES, *varied)}
+        length = frames(run)
+        joined.setdefault(repr((sorted(settings.items()), varied, len(length), length[-1])), []).append(run)
     return [Sweep(tuple(align(each))) for each in joined.values()]
-
-
-def _mean_of_rows(values: Float[np.ndarray, "members *rest"]) -> Float[np.ndarray, " members"]:
-    rest = values.reshape(len(values), -1)
-    return mean_of(np.nansum(rest, 1), np.isfinite(rest).sum(1))
 
 
 def running_mean(values: Float[np.ndarray, "seeds points"], window: int) -> Float[np.ndarray, "seeds windows"]:
@@ -142,3 +171,25 @@ def running_mean(values: Float[np.ndarray, "seeds points"], window: int) -> Floa
     [[1.5, 2.5, 3.5]]
     """
     return np.lib.stride_tricks.sliding_window_view(values, window, axis=1).mean(-1)
+
+
+def scatter(values: Float[np.ndarray, "seeds points"], window: int) -> Float[np.ndarray, " seeds"]:
+    """How curves scatter about their running means: what they learn meanwhile does not count.
+
+    >>> scatter(np.array([[0.0, 1.0, 2.0, 3.0, 4.0], [0.0, 3.0, 0.0, 3.0, 0.0]]), 3).round(3).tolist()
+    [0.0, 1.886]
+    """
+    window = min(window, values.shape[1])
+    first = (window - 1) // 2
+    means = running_mean(values, window)
+    return (values[:, first : first + means.shape[1]] - means).std(1)
+
+
+def _mean_of_rows(values: Float[np.ndarray, "members *rest"]) -> Float[np.ndarray, " members"]:
+    rest = values.reshape(len(values), -1)
+    return mean_of(np.nansum(rest, 1), np.isfinite(rest).sum(1))
+
+
+def _record(member: Member) -> tuple[Any, ...]:
+    """All that makes a member what it is."""
+    return tuple(getattr(member, field.name) for field in fields(member) if field.name not in ("index", "name"))

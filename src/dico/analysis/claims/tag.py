@@ -27,7 +27,7 @@ DOUBLED = 1.5
 def alike(sweep: Sweep) -> Verdict:
     """Differences of each two of them, relative to the mean of the three."""
     rewards = {level: sweep.final("reward", level) for level in PLAIN}
-    mean = float(np.nanmean([np.nanmean(values) for values in rewards.values()]))
+    mean = float(np.mean([sweep.mean_final("reward", level) for level in PLAIN]))
     return every([
         between(
             difference(rewards[a] / mean, rewards[b] / mean), -ALIKE, ALIKE, "relative difference", f"{a} and {b}",
@@ -72,7 +72,7 @@ def _more(sweep: Sweep, behaviour: str, measure: str) -> Verdict:
 def _ratio(rewards: list[np.ndarray], measure: str) -> Verdict:
     """Of the first to all others together, by logarithms."""
     mine, others = rewards[0], np.concatenate(rewards[1:])
-    if np.nanmin(mine) <= 0 or np.nanmin(others) <= 0:
+    if not (np.nan_to_num(mine, nan=1.0) > 0).all() or not (np.nan_to_num(others, nan=1.0) > 0).all():
         return unknown("a reward is not above 0, so there is no ratio")
     logs = difference(np.log(mine), np.log(others))
     return above(Interval(*np.exp([logs.effect, logs.low, logs.high]).tolist()), DOUBLED, measure)

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from dico.analysis.claims.registry import claim
-from dico.analysis.claims.sweep import Sweep, running_mean
+from dico.analysis.claims.sweep import MissingError, Sweep, scatter
 from dico.analysis.claims.verdict import Verdict, positive
 from dico.analysis.members import bounds_of, desired_of
 from dico.analysis.ranks import rank_correlation
@@ -27,6 +27,9 @@ def overshoot(sweep: Sweep) -> Verdict:
 
 def _ranked(sweep: Sweep, measure: Callable[[Sweep, str], np.ndarray]) -> np.ndarray:
     """Of each seed, the rank correlation of a measure with tau."""
+    desired = {member.constraint for run in sweep.runs for member in run.members}
+    if len(desired) > 1 or not bounds_of(min(desired))[0] > 0:
+        raise MissingError("a comparison of tau needs one desired SND above 0 for all")
     measured = [measure(sweep, level) for level in sweep.levels]
     seeds = min(map(len, measured))
     by_seed = torch.tensor(np.stack([own[:seeds] for own in measured], 1))
@@ -36,10 +39,7 @@ def _ranked(sweep: Sweep, measure: Callable[[Sweep, str], np.ndarray]) -> np.nda
 
 def _scatter(sweep: Sweep, level: str) -> np.ndarray:
     snd = sweep.curves("snd", level)
-    early = snd[:, : snd.shape[1] // 2]
-    window = min(sweep.window, early.shape[1])
-    middle = early[:, window // 2 : window // 2 + early.shape[1] - window + 1]
-    return (middle - running_mean(early, window)).std(1)
+    return scatter(snd[:, : snd.shape[1] // 2], sweep.window)
 
 
 def _overshoot(sweep: Sweep, level: str) -> np.ndarray:

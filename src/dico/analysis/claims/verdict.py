@@ -5,7 +5,7 @@ undecided otherwise. A claim of several parts holds if each part does, each at i
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Float
@@ -24,11 +24,13 @@ class Verdict:
     effect: float
     low: float
     high: float
-    """The ends of the interval; NaN from fewer than two seeds."""
+    """The ends of the interval; NaN from fewer than three seeds."""
     measure: str
     """What the effect is, in words."""
     why: str = ""
     """Anything else there is to say: which of several parts it is of, or what is missing."""
+    margin: float = np.nan
+    """How far the effect is on the claim's side of its bound, in half widths of the interval: 1 is just decided."""
 
 
 def unknown(why: str) -> Verdict:
@@ -46,14 +48,14 @@ def above(interval: Interval, bound: float, measure: str, why: str = "") -> Verd
     >>> [above(Interval(2, low, high), 1.5, "ratio").verdict for low, high in ((1.6, 2.4), (1.4, 2.6), (1, 1.2))]
     ['holds', 'undecided', 'fails']
     """
-    verdict = HOLDS if interval.low > bound else FAILS if interval.high <= bound else UNDECIDED
-    return Verdict(verdict, interval.effect, interval.low, interval.high, measure, why)
+    verdict = HOLDS if interval.low > bound else FAILS if interval.high < bound else UNDECIDED
+    return _verdict(verdict, interval, interval.effect - bound, measure, why)
 
 
 def below(interval: Interval, bound: float, measure: str, why: str = "") -> Verdict:
     """The claim that an effect is below a bound."""
-    verdict = HOLDS if interval.high < bound else FAILS if interval.low >= bound else UNDECIDED
-    return Verdict(verdict, interval.effect, interval.low, interval.high, measure, why)
+    verdict = HOLDS if interval.high < bound else FAILS if interval.low > bound else UNDECIDED
+    return _verdict(verdict, interval, bound - interval.effect, measure, why)
 
 
 def between(interval: Interval, low: float, high: float, measure: str, why: str = "") -> Verdict:
@@ -64,16 +66,22 @@ def between(interval: Interval, low: float, high: float, measure: str, why: str 
     """
     inside = low <= interval.low and interval.high <= high
     verdict = HOLDS if inside else FAILS if interval.high < low or interval.low > high else UNDECIDED
-    return Verdict(verdict, interval.effect, interval.low, interval.high, measure, why)
+    return _verdict(verdict, interval, min(interval.effect - low, high - interval.effect), measure, why)
 
 
-def greater(a: Float[np.ndarray, " seeds"], b: Float[np.ndarray, " others"], measure: str, why: str = "") -> Verdict:
-    """The claim that the first sample's mean is the greater one.
+def greater(
+    a: Float[np.ndarray, " seeds"],
+    b: Float[np.ndarray, " others"],
+    measure: str,
+    why: str = "",
+    resolution: float = 0.0,
+) -> Verdict:
+    """The claim that the first sample's mean is the greater one; values may be told in steps of ``resolution``.
 
-    >>> greater(np.array([3.0, 3.2]), np.array([1.0, 1.2]), "reward per step").verdict
+    >>> greater(np.array([3.0, 3.2, 3.1]), np.array([1.0, 1.2, 0.9]), "reward per step").verdict
     'holds'
     """
-    return above(difference(a, b), 0.0, measure, why)
+    return above(difference(a, b, resolution), 0.0, measure, why)
 
 
 def positive(values: Float[np.ndarray, " seeds"], measure: str, why: str = "") -> Verdict:
@@ -84,19 +92,20 @@ def positive(values: Float[np.ndarray, " seeds"], measure: str, why: str = "") -
 def every(parts: Sequence[Verdict]) -> Verdict:
     """The claim that all parts hold, told by its weakest part.
 
-    >>> parts = [Verdict(HOLDS, 1, 0.5, 1.5, "reward", "a over b"), Verdict(UNDECIDED, 0, -1, 1, "reward", "b over c")]
+    >>> parts = [above(Interval(effect, effect - 1, effect + 1), 0.0, "reward", f"{effect}") for effect in (3.0, 0.5)]
     >>> every(parts).verdict, every(parts).why
-    ('undecided', 'b over c; 1 of 2 parts hold')
+    ('undecided', '0.5; 1 of 2 parts hold')
     """
-    weakest = min(parts, key=lambda part: ((FAILS, UNDECIDED, HOLDS).index(part.verdict), _strength(part)))
+    order = (FAILS, UNDECIDED, HOLDS)
+    weakest = min(parts, key=lambda part: (order.index(part.verdict), np.nan_to_num(part.margin, nan=-np.inf)))
     if len(parts) == 1:
         return weakest
     held = sum(part.verdict == HOLDS for part in parts)
-    why = f"{weakest.why}; {'all' if held == len(parts) else held} of {len(parts)} parts hold"
-    return Verdict(weakest.verdict, weakest.effect, weakest.low, weakest.high, weakest.measure, why)
+    return replace(weakest, why=f"{weakest.why}; {'all' if held == len(parts) else held} of {len(parts)} parts hold")
 
 
-def _strength(part: Verdict) -> float:
-    """The effect in half widths of its interval; nothing is weaker than one without an interval."""
-    width = (part.high - part.low) / 2
-    return part.effect / width if width > 0 else -np.inf if np.isnan(width) else np.inf
+def _verdict(verdict: str, interval: Interval, inside: float, measure: str, why: str) -> Verdict:
+    """``inside`` is how far the effect is on the claim's side of its bound."""
+    half = (interval.high - interval.low) / 2
+    margin = inside / half if half > 0 else np.nan if np.isnan(half) else np.copysign(np.inf, inside)
+    return Verdict(verdict, interval.effect, interval.low, interval.high, measure, why, float(margin))
