@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from functools import partial
+from pathlib import Path
 
 import pytest
 from command_line import dico
@@ -24,6 +25,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:a desired diversity:UserWarning"),  # the paper's, of dispersion and sampling
 ]
 
+RESULTS = Path(__file__).parents[1] / "docs" / "results"
 TINY = {
     "frames": 800, "frames_per_batch": 200, "hidden": (8,), "epochs": 1, "minibatch": 100, "seeds": 1,
     "updates": 3, "batch": 8, "replay": 400, "noise_frames": 400,
@@ -130,6 +132,53 @@ def test_the_page_is_drawn_again_from_summaries_alone(capsys, tmp_path):
     assert f"wrote {tmp_path}/index.html" in out
     assert first == ((tmp_path / "index.html").read_text(), (tmp_path / "claims.json").read_text())
     _check_page(tmp_path, ["quick/navigation"])
+
+
+@pytest.mark.usefixtures("tiny")
+def test_a_summary_that_cannot_be_read_is_not_passed_over(capsys, tmp_path):
+    assert dico(capsys, "reproduce", "tau", *ON_CPU, "--folder", tmp_path)[0] == 0
+    (tmp_path / "quick" / "other.json").write_text('{"claims": "of another kind"}')
+    assert dico(capsys, "reproduce", "--redraw", "--folder", tmp_path)[0] == 0
+    (tmp_path / "quick" / "tag.json").write_text((tmp_path / "quick" / "tau.json").read_text()[:200])
+    status, _, err = dico(capsys, "reproduce", "--redraw", "--folder", tmp_path)
+    assert status == 2
+    assert "tag.json is no summary" in err
+    status, _, err = dico(capsys, "reproduce", "tau", "--redraw", "--folder", tmp_path)
+    assert status == 2
+    assert "takes no experiments" in err
+
+
+@pytest.mark.usefixtures("tiny")
+def test_a_summary_of_another_training_is_made_anew(capsys, tmp_path):
+    words = ("reproduce", "tau", *ON_CPU, "--folder", tmp_path)
+    assert dico(capsys, *words, "--scale", "0.5")[0] == 0
+    old = (tmp_path / "quick" / "tau.json").read_bytes()
+    shutil.rmtree(tmp_path / "quick" / "tau")
+    session.train(EXPERIMENTS["tau"].config("quick"), tmp_path / "quick" / "tau", device="cpu")
+    assert (tmp_path / "quick" / "tau.json").read_bytes() == old
+    assert dico(capsys, *words)[0] == 0
+    assert load(tmp_path / "quick" / "tau.json").metric("frames").max() == 800
+
+
+def test_claims_are_not_written_over_what_they_are_of(capsys, tmp_path):
+    path = tmp_path / "navigation.json"
+    shutil.copy(RESULTS / "paper" / "navigation.json", path)
+    status, _, err = dico(capsys, "claims", path, "--json", path)
+    assert status == 2
+    assert "another file" in err
+    status, out, err = dico(capsys, "claims", path, "--json", tmp_path / "new" / "claims.json")
+    assert status == 0, err
+    assert "navigation, 10,020,000 frames, 4 seeds" in out
+    found = json.loads((tmp_path / "new" / "claims.json").read_text())
+    assert {"claim", "verdict", "effect", "low", "high"} <= found[0].keys()
+
+
+@pytest.mark.parametrize("words", [(), ("nowhere",), ("tests",), ("README.md",)])
+def test_what_is_no_run_has_no_claims(capsys, words):
+    status, out, err = dico(capsys, "claims", *words)
+    assert (status, out) == (2, "")
+    assert err.startswith("error: ")
+    assert "\n" not in err
 
 
 def test_nothing_is_drawn_where_there_is_nothing(capsys, tmp_path):

@@ -263,7 +263,8 @@ def test_of_a_sweep_that_varies_other_numbers_only_control_is_judged(tmp_path):
 def test_cross_play_against_other_opponents_is_not_compared(tmp_path):
     def piece(name, **centres):
         rewards = levels(**centres)
-        rows = {level: [[value, value] for value in values] for level, values in rewards.items()}
+        count = sum(map(len, rewards.values()))
+        rows = {level: [[value] * count for value in values] for level, values in rewards.items()}
         return made_up(tmp_path / f"{name}.json", "tag", rewards, behaviours={"cross_play": rows})
 
     whole = verdict(piece("whole", **TAG), "tag: 0.6 doubles in cross-play")

@@ -109,6 +109,50 @@ def test_files_that_are_none_are_refused(tmp_path, text, message):
         load(tmp_path / "kept.json")
 
 
+DAMAGES = {
+    "a member fewer": lambda kept: kept["members"].pop(),
+    "a member out of order": lambda kept: kept["members"].reverse(),
+    "a point fewer": lambda kept: kept["curves"]["agents"]["reward"][0].pop(),
+    "a curve fewer": lambda kept: kept["curves"]["agents"]["reward"].pop(),
+    "a text for a curve": lambda kept: kept["curves"]["agents"].update(reward="high"),
+    "texts for numbers": lambda kept: kept["curves"]["agents"]["reward"].__setitem__(0, ["high"] * len(kept["frames"])),
+    "no curves": lambda kept: kept.pop("curves"),
+    "no frames": lambda kept: kept["frames"].clear(),
+    "frames that are none": lambda kept: kept["frames"].__setitem__(0, None),
+    "no groups": lambda kept: kept["groups"].clear(),
+    "groups of another kind": lambda kept: kept.update(groups=["agents"]),
+    "no task": lambda kept: kept["config"].pop("task"),
+    "settings of another kind": lambda kept: kept.update(config=[1]),
+    "behaviours for others": lambda kept: kept["behaviours"]["midpoint"].pop(),
+    "no behaviours": lambda kept: kept.update(behaviours=None),
+    "about of another kind": lambda kept: kept.update(about="me"),
+    "a constraint that is none": lambda kept: kept["members"][0].update(constraint="much"),
+    "strangers that diverged": lambda kept: kept["diverged"].append(99),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_summary_says_so_in_a_line(navigation, tmp_path, damage):
+    kept(navigation, tmp_path)
+    told = json.loads((tmp_path / "kept.json").read_text())
+    DAMAGES[damage](told)
+    (tmp_path / "kept.json").write_text(json.dumps(told))
+    with pytest.raises(RunError, match="is no summary of a run") as error:
+        load(tmp_path / "kept.json")
+    assert "\n" not in str(error.value)
+
+
+def test_damaged_pictures_say_so_in_a_line(navigation, dispersion, tmp_path):
+    again = kept(navigation, tmp_path)
+    path, whole = tmp_path / "kept.npz", (tmp_path / "kept.npz").read_bytes()
+    keep_pictures(dispersion, tmp_path / "other.npz")
+    for damaged in (b"", whole[: len(whole) // 2], b"nothing of the kind", (tmp_path / "other.npz").read_bytes()):
+        path.write_bytes(damaged)
+        with pytest.raises(RunError, match="delete it, or keep the run again") as error:
+            kept_selection(again)
+        assert "\n" not in str(error.value)
+
+
 def test_a_summary_is_small(tmp_path):
     run = write_run(tmp_path / "run", steady, snd=("0", "0.3", "1", "free"), seeds=4, frames=6000 * 200)
     write_summary(run, tmp_path / "kept.json")

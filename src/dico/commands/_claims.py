@@ -17,7 +17,8 @@ def tables(judged: Sequence[Mapping[str, Any]]) -> Iterator[Table]:
 
 def _table(source: str, judged: Sequence[Mapping[str, Any]]) -> Table:
     first = judged[0]
-    title = f"{source}: {first['experiment']}, {first['frames']:,} frames, {first['seeds']} seeds"
+    told = [first["experiment"], f"{first['frames']:,} frames", f"{first['seeds']} seed{'s' * (first['seeds'] != 1)}"]
+    title = f"{source}: {', '.join(part for part in told if part)}"
     rows = Table(title=title, title_justify="left")
     for name in ("claim", "verdict", "effect", "95 % interval", "of"):
         rows.add_column(name, justify="right" if name in ("effect", "95 % interval") else "left")

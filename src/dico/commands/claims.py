@@ -30,6 +30,8 @@ def run(options: Options, console: Console) -> int:
         raise ValueError("runs must be at least one run folder, got none: dico claims runs/NAME")
     if options.json is not None:
         check_place(options.json)
+        if options.json.resolve() in [folder.resolve() for folder in options.runs]:
+            raise ValueError(f"json must be another file than those that are judged, got {options.json}")
     judged = [each.to_json() for each in judge([load(folder) for folder in options.runs])]
     for table in tables(judged):
         console.print(table)

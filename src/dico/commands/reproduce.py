@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from tyro.conf import OmitArgPrefixes, Positional
+from tyro.conf import OmitArgPrefixes, Positional, Suppress
 
 from dico.commands import say, say_where
 from dico.commands._claims import tables
@@ -47,7 +47,7 @@ class Options:
     redraw: bool = False
     """Train nothing: judge and draw again by the summaries that the folder holds, FOLDER/PRESET/EXPERIMENT.json."""
     session: OmitArgPrefixes[SessionOptions] = field(default_factory=SessionOptions)
-    part_of: int | None = None
+    part_of: Suppress[int | None] = None
     """Given by --together: the process that trains several and judges them in the end; if it is killed, this one stops
     with a checkpoint."""
 
@@ -55,6 +55,8 @@ class Options:
 def run(options: Options, console: Console) -> int:
     """Train what is not trained yet, then judge it all."""
     if options.redraw:
+        if options.experiments:
+            raise ValueError("--redraw takes no experiments: it draws all that the folder holds summaries of")
         finish_all(options.folder, console)
         return 0
     misplaced = [name for name in options.preset if name in EXPERIMENTS]
@@ -80,7 +82,7 @@ def run(options: Options, console: Console) -> int:
         say("the same dico reproduce again goes on with all that is left", Console(stderr=True))
     if status == 0 and options.part_of is None:
         for training in trainings:
-            if not _summary(training).is_file():
+            if not _is_kept(training):
                 finish(training, options, console)
         finish_all(options.folder, console)
     return status
@@ -101,6 +103,14 @@ def finish_all(folder: Path, console: Console) -> None:
     for table in tables(json.loads((folder / "claims.json").read_text("utf-8"))):
         console.print(table)
     say_where(page, console)
+
+
+def _is_kept(training: Training) -> bool:
+    """Whether its summary is there, and of this training."""
+    try:
+        return load(_summary(training)).config == load(training.folder).config
+    except RunError:
+        return False
 
 
 def _summary(training: Training) -> Path:

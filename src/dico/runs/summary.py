@@ -14,6 +14,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from dico._files import FORMAT, plain, whole
+from dico.constraints import parse_constraint
 from dico.members import Member
 from dico.runs.run import Run
 from dico.runs.schema import Checkpoint, Row, RunError, Say, check_format
@@ -90,18 +91,67 @@ def write_summary(
     }  # fmt: skip
     lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(plain(value))}" for name, value in kept.items())
     with whole(path) as scratch:
-        scratch.write_text(f"{{\n{lines}\n}}\n")
+        scratch.write_text(f"{{\n{lines}\n}}\n", "utf-8")
 
 
 def open_summary(path: Path) -> Run:
     """Open a file that :func:`write_summary` wrote."""
     try:
-        kept = json.loads(path.read_text())
+        kept = json.loads(path.read_text("utf-8"))
         check_format(path, kept["summary"])
         members = tuple(Member(**record) for record in kept["members"])
+        _check(kept, members)
         return Run(path, kept["config"], tuple(kept["groups"]), members, kept["session"], Summary(path, kept))
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError, KeyError, TypeError) as error:
+    except RunError:
+        raise
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise RunError(f"{path} is no summary of a run ({error}): dico reproduce writes them") from None
+
+
+def is_summary(path: Path) -> bool:
+    """Whether a file says that it is one; a file that is no JSON might be a damaged one, and counts.
+
+    >>> write_summary(run, Path("whole.json"))
+    >>> is_summary(Path("whole.json"))
+    True
+    """
+    try:
+        kept = json.loads(path.read_text("utf-8"))
+    except ValueError:
+        return True
+    return isinstance(kept, dict) and "summary" in kept
+
+
+def _check(kept: Mapping[str, Any], members: Sequence[Member]) -> None:
+    """Every curve has a number for each member and point, and what teams do something for each member."""
+    if [member.index for member in members] != list(range(len(members))) or not members:
+        raise ValueError("its members must have the indices 0, 1, 2, ... in order")
+    for member in members:
+        parse_constraint(member.constraint)
+    points = len(kept["frames"])
+    if not all(isinstance(frames, int) for frames in kept["frames"]) or not points:
+        raise ValueError("its frames must be whole numbers")
+    names = [group["name"] for group in kept["groups"]]
+    if names != list(kept["curves"]) or not names:
+        raise ValueError("its curves must be those of its groups")
+    for columns in kept["curves"].values():
+        for name, rows in columns.items():
+            if len(rows) != len(members) or not all(_are_numbers(row) and len(row) == points for row in rows):
+                raise ValueError(f"{name} must have {points} numbers for each of {len(members)} members")
+    for name, values in kept["behaviours"].items():
+        rows = values if isinstance(values[0], list) else [values]
+        if len(values) != len(members) or not all(_are_numbers(row) and len(row) == len(members) for row in rows):
+            raise ValueError(f"{name} must have something for each of {len(members)} members")
+    if not set(kept["diverged"]) <= set(range(len(members))):
+        raise ValueError("diverged must be indices of members")
+    for name in ("about", "session", "config"):
+        if not isinstance(kept[name], dict):
+            raise TypeError(f"{name} must be a dictionary")
+    _ = [kept["config"][name] for name in ("task", "task_options", "frames_per_batch")]
+
+
+def _are_numbers(row: Any) -> bool:
+    return isinstance(row, list) and all(isinstance(value, int | float | None) for value in row)
 
 
 def _thinned(run: Run, group: str) -> tuple[list[int], dict[str, Any]]:

@@ -15,7 +15,7 @@ from typing import Any, TextIO
 
 from dico._checks import check_choice
 from dico._files import FORMAT, plain, write_json
-from dico.runs import Run, RunError, load
+from dico.runs import Run, RunError, Summary, load
 from dico.runs.folder import read_checkpoints
 from dico.training.algorithms import ALGORITHMS
 from dico.training.blocks import AnyPopulation, Blocks, enough_memory, make_population, memory_messages
@@ -69,6 +69,8 @@ def resume(
     ``options`` are device and block; the others are those that the run was started with.
     """
     run = load(folder)
+    if isinstance(run.source, Summary):
+        raise RunError(run.source.no_checkpoint())
     if "stage" not in run.session:
         raise RunError(f"{folder} was trained by BenchMARL: go on with experiment.restore_file=CHECKPOINT.pt there")
     for name in options:

@@ -92,20 +92,31 @@ def draw_decision(runs: Sequence[Run], stat: str = "mean") -> Figure:
         return figure
 
 
-def draw_map(selection: Selection, state_seed: int = 0, *, resolution: int = 100, arrows: bool = False) -> Figure:
-    """Diversity at every position, a panel for each level."""
+def draw_map(
+    selection: Selection, state_seed: int = 0, *, resolution: int = 100, arrows: bool = False, own_scale: bool = False
+) -> Figure:
+    """Diversity at every position, a panel for each level.
+
+    All have one colour scale, so that levels are compared, or each its own, so that the shape of each is seen.
+    """
     as_mapped(selection.task)
     state = selection.start(state_seed)
     fields, group = selection.fields(state, resolution=resolution), selection.task.groups[selection.controlled]
     with use_style():
         figure, axes = level_panels(len(fields))
-        scale = map_scale(fields)
-        for each, field in zip(axes, fields, strict=True):
+        together = map_scale(fields)
+        scales = [map_scale([field]) if own_scale else together for field in fields]
+        for each, field, scale in zip(axes, fields, scales, strict=True):
             plot_map(
                 each, field, selection.task, state, scale, selection.actions(field) if arrows else None, group.agents
             )
-        _finish(figure, axes, selection, "at each position")
-        key = [
+        if own_scale:
+            _title(axes, selection, [f": 0 to {field.snd.max():.2g}" for field in fields])
+            key = ["colours from 0 to the number above each"]
+        else:
+            _finish(figure, axes, selection, "at each position")
+            key = []
+        key += [
             *legend(selection.task, selection.task.scene(state), over_map=True),
             *(["arrows: mean actions"] if arrows else []),
         ]
@@ -179,9 +190,13 @@ def draw_distances(run: Run, seed: int | None = None) -> Figure:
 
 def _finish(figure: Figure, axes: Sequence[Axes], selection: Selection, where: str) -> None:
     """Titles and the colours' meaning."""
-    for each, member in zip(axes, selection.members, strict=True):
-        each.set_title(level_title(selection.run, level_of(selection.run, member)))
+    _title(axes, selection, [""] * len(axes))
     colour_bar(figure, axes, f"SND {where}")
+
+
+def _title(axes: Sequence[Axes], selection: Selection, notes: Sequence[str]) -> None:
+    for each, member, note in zip(axes, selection.members, notes, strict=True):
+        each.set_title(level_title(selection.run, level_of(selection.run, member)) + note)
 
 
 def _key(runs: Sequence[Run]) -> list[str]:

@@ -7,14 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from dico.analysis import frames
 from dico.analysis.fields import Extent, Field, grid
 from dico.random import Random
-from dico.runs import Recording, Run, Summary
+from dico.runs import Recording, Run, RunError, Summary
 from dico.tasks import MappedTask, Task, from_settings
 from dico.viz.files import output_file
 from dico.viz.selection import Selection, choose
@@ -71,12 +73,22 @@ def kept_selection(run: Run) -> KeptSelection | None:
     path = run.folder.with_suffix(".npz")
     if not isinstance(run.source, Summary) or not path.is_file():
         return None
-    with np.load(path, allow_pickle=False) as file:
-        arrays = {name: torch.from_numpy(file[name]) for name in file.files}
-    arrays = {name: value.float() if value.is_floating_point() else value for name, value in arrays.items()}
-    task = from_settings(run.config["task"], run.config["task_options"])
-    members = tuple(run.members[index] for index in arrays["members"].tolist())
-    return KeptSelection(run, task, members, (), int(arrays["frames"]), arrays)
+    try:
+        with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
+            arrays = {name: torch.from_numpy(file[name]) for name in file.files}
+        arrays = {name: value.float() if value.is_floating_point() else value for name, value in arrays.items()}
+        task = from_settings(run.config["task"], run.config["task_options"])
+        members = tuple(run.members[index] for index in arrays["members"].tolist())
+        kept = KeptSelection(run, task, members, (), int(arrays["frames"]), arrays)
+        if kept.frames != frames(run)[-1]:
+            raise ValueError("of another training")
+        kept.scene(kept.record(), 0)
+        if isinstance(task, MappedTask):
+            kept.fields(None)
+    except (OSError, EOFError, ValueError, KeyError, IndexError, TypeError, BadZipFile) as error:
+        told = str(error).partition("\n")[0]
+        raise RunError(f"{path} cannot be drawn ({told}): delete it, or keep the run again") from None
+    return kept
 
 
 def _state(task: Task, arrays: Mapping[str, Tensor]) -> Any:

@@ -4,6 +4,7 @@ It is made from summaries alone, ``FOLDER/PRESET/NAME.json``, so it is drawn aga
 """
 
 import json
+import warnings
 from collections.abc import Sequence
 from html import escape
 from math import isfinite
@@ -17,10 +18,13 @@ from dico.analysis import wall_seconds
 from dico.analysis.behaviour import behaviours
 from dico.analysis.claims import CLAIMS, Judged, judge
 from dico.runs import Run, RunError, Summary, load, write_summary
+from dico.runs.summary import is_summary
+from dico.viz.figures import draw_map
 from dico.viz.files import output_file
 from dico.viz.gallery import draw_figures, save_figures
-from dico.viz.kept import keep_pictures
+from dico.viz.kept import keep_pictures, kept_selection
 from dico.viz.page.inline import static
+from dico.viz.page.words import plural
 
 FIGURES = ("curves", "decision", "map", "cross-play", "trajectories")
 """Those of a run that the page shows, where it has them."""
@@ -33,11 +37,11 @@ def write_reproduction(folder: Path) -> Path:
     runs = summaries(folder)
     judged = judge(runs)
     figures = {run.folder: _draw(run, folder) for run in runs}
+    text, path = _page(runs, judged, figures, folder), folder / "index.html"
     with output_file(folder / "claims.json") as scratch:
         write_json(scratch, [each.to_json() for each in judged])
-    path = folder / "index.html"
     with output_file(path) as scratch:
-        scratch.write_text(_page(runs, judged, figures, folder), "utf-8")
+        scratch.write_text(text, "utf-8")
     return path
 
 
@@ -46,18 +50,18 @@ def keep(run: Run, path: Path, command: str = "") -> None:
     machine = run.folder / "machine.json"
     about = {"command": command} | (json.loads(machine.read_text("utf-8")) if machine.is_file() else {})
     seconds = {"seconds": wall_seconds(run), "members": len(run.members)}
-    keep_pictures(run, path.with_suffix(".npz"))
+    pictures = path.with_suffix(".npz")
+    pictures.unlink(missing_ok=True)  # or those of an earlier training would be taken for its own
+    try:
+        keep_pictures(run, pictures)
+    except RunError as error:
+        warnings.warn(f"no pictures are kept: {error}", stacklevel=2)
     write_summary(run, path, behaviours=behaviours(run), about=about | seconds)
 
 
 def summaries(folder: Path) -> list[Run]:
     """The summaries of a folder, in the order of the paper's experiments; files of other kinds are passed over."""
-    found = []
-    for path in sorted(folder.glob("*/*.json")):
-        try:
-            found.append(load(path))
-        except RunError:
-            continue
+    found = [load(path) for path in sorted(folder.glob("*/*.json")) if is_summary(path)]
     if not found:
         raise RunError(f"{folder} has no summaries (PRESET/NAME.json) yet: dico reproduce writes them")
     order = list(dict.fromkeys(each.experiment for each in CLAIMS))
@@ -82,6 +86,9 @@ def markdown(judged: Sequence[Judged]) -> str:
 def _draw(run: Run, folder: Path) -> list[Path]:
     """The figures of a run, as files; their paths from the folder."""
     drawn = {name: figure for name, figure in draw_figures([run]).items() if name in FIGURES}
+    kept = kept_selection(run)
+    if kept is not None and "map" in drawn:
+        drawn["map"] = draw_map(kept, own_scale=True)
     place = folder / "figures" / f"{run.folder.parent.name}-{run.folder.stem}"
     written = save_figures(drawn, place, ("png",))
     for path in written:
@@ -124,7 +131,7 @@ def _claims_table(judged: Sequence[Judged]) -> str:
         effect, interval = _numbers(each)
         rows.append(
             f"<tr><td>{escape(each.claim)}<div class='said'>{escape(each.says)}</div></td><td>{escape(each.source)}"
-            f"<div class='said'>{each.seeds} seeds</div></td>"
+            f"<div class='said'>{plural(each.seeds, 'seed')}</div></td>"
             f"<td><span class='verdict {each.verdict}'>{each.verdict}</span></td><td class='number'>{effect}</td>"
             f"<td class='number'>{interval}</td><td>{escape(_of(each))}</td></tr>"
         )
@@ -140,7 +147,7 @@ def _experiment(run: Run, figures: Sequence[Path]) -> str:
     about = {key: str(value) for key, value in _about(run).items() if value and key not in ("seconds", "members")}
     facts = [f"{key}: <code>{escape(value)}</code>" for key, value in about.items()]
     if _seconds(run):
-        facts.append(f"trained for {_seconds(run) / 60:.3g} minutes, {len(run.members)} members at once")
+        facts.append(f"trained for {_seconds(run) / 60:.3g} minutes, {len(run.members)} members")
     return f"<section><h2>{escape(name)}</h2><p class='said'>{' · '.join(facts)}</p>{shown}</section>"
 
 

@@ -27,7 +27,7 @@ def facts(runs: Sequence[Run]) -> list[str]:
     options = run.config.get("task_options") or ()
     with_options = f" with {', '.join(options)}" if len(options) <= FEW else f" with {len(options)} options"
     agents = [(group["n_agents"], group["name"]) for group in run.groups]
-    team = _plural(agents[0][0], "agent") if len(agents) == 1 else " and ".join(_several(n, name) for n, name in agents)
+    team = plural(agents[0][0], "agent") if len(agents) == 1 else " and ".join(_several(n, name) for n, name in agents)
     controlled = f"diversity of {analysis.controlled_group(run)} controlled"
     return [
         str(run.config["task"]) + (with_options if options else ""),
@@ -35,7 +35,7 @@ def facts(runs: Sequence[Run]) -> list[str]:
         team,
         *([controlled] if len(agents) > 1 else []),
         *common_desire(runs),
-        _plural(_count(len(analysis.levels(each)) for each in runs), "level"),
+        plural(_count(len(analysis.levels(each)) for each in runs), "level"),
         seeds(runs),
     ]
 
@@ -46,7 +46,7 @@ def seeds(runs: Sequence[Run]) -> str:
     >>> seeds([])
     'no seeds'
     """
-    return _plural(_count(analysis.sample_sizes(*runs)), analysis.sample_name(*runs))
+    return plural(_count(analysis.sample_sizes(*runs)), analysis.sample_name(*runs))
 
 
 def grouping(runs: Sequence[Run], along: Axis) -> dict[str, Any]:
@@ -154,7 +154,12 @@ def _several(count: int, name: str) -> str:
     return f"{count} {name.removesuffix('y')}ies" if name.endswith("y") else f"{count} {name}s"
 
 
-def _plural(count: Any, thing: str) -> str:
+def plural(count: Any, thing: str) -> str:
+    """So many of a thing.
+
+    >>> plural(1, "seed"), plural(4, "seed")
+    ('1 seed', '4 seeds')
+    """
     return f"{count} {thing}" if str(count) == "1" else f"{count} {thing}s"
 
 
