@@ -250,6 +250,24 @@ def test_agents_that_coincide_can_come_apart():
     assert box_snd(policy, 2**12).item() == pytest.approx(1, rel=1e-2)
 
 
+def test_two_agents_with_one_action_can_change_sides():
+    """The formula is a sign there, whose gradient is 0: they learn by the smoothing."""
+    torch.manual_seed(0)
+    policy = AnalyticalDiCo.mlp(2, 1, 1, 1.0, hidden=(16,), obs_low=[-1], obs_high=[1])
+    optimiser = torch.optim.Adam(policy.parameters(), 1e-2)
+    side = torch.tensor([[-0.5], [0.5]])
+    for _ in range(200):
+        obs = torch.rand(128, 2, 1) * 2 - 1
+        params, snd_hat = policy.forward_and_estimate(obs)
+        loss = (params - side * obs.sign()).square().mean()
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+        policy.commit_(snd_hat)
+    assert loss < 0.05  # 0.25 on the wrong side half of the time, at best
+    assert box_snd(policy).item() == pytest.approx(1, rel=1e-4)
+
+
 def test_where_agents_differ_the_gradient_is_the_formulas():
     policy, obs = make(kind="agent_std"), batch(16)
     policy.commit_(torch.tensor(1e-3).double())  # far below what they differ by

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor, nn
 
-from dico._building import corners, mlp_networks
+from dico._building import check_coordinates, corners, mlp_networks
 from dico._checks import Value, Vector, check_box, check_choice, check_positive
 from dico._inputs import check_obs, check_weight, check_widths
 from dico.constraints import Constraint, Goal, let_inward
@@ -22,7 +22,7 @@ DENSITIES: dict[str, Callable[..., nn.Module]] = {"autoregressive": Autoregressi
 """What may say where diversity goes, by name; called with the number of coordinates and ``members``."""
 if find_spec("dico.finn"):
     DENSITIES["finn"] = import_module("dico.finn").FixedIntegralNetwork
-SMOOTHING = 0.01
+SMOOTHING = 0.1
 """Gradients treat agents as no nearer to each other than this share of the kept estimate."""
 COINCIDENT = 1e-6
 """Agents that differ by less than this are taken for alike: single precision hardly tells them apart."""
@@ -55,11 +55,11 @@ class AnalyticalDiCo(DiCo):
     means, and of their standard deviations the least (so that none gets below the shared one). SND is the same, and
     no mean moves by more than :math:`\frac{n-1}{2}f(o)`, however small :math:`\mathrm{SND}_o` is.
 
-    **Smoothing.** The formula's gradient grows as :math:`1/\mathrm{SND}_o` towards where agents agree. So outputs are
-    the formula's, exactly, and gradients those of :math:`f\,\bar\pi_{h,i}/\sqrt{\mathrm{SND}_o^2+\epsilon^2}`, with
-    :math:`\epsilon` a hundredth of ``snd_hat``: finite where all agents coincide, and next to the formula's elsewhere.
-    Outputs smoothed with :math:`\epsilon^2=10^{-4}` would fall half a percent short of the desired diversity, at the
-    :math:`\mathrm{SND}_o` of 0.1 that networks begin with.
+    **Smoothing.** The formula's gradient grows as :math:`1/\mathrm{SND}_o` towards where agents agree, and for two
+    agents with one action it is 0 elsewhere: they could never change sides. So outputs are the formula's, exactly, and
+    gradients those of :math:`f\,\bar\pi_{h,i}/\sqrt{\mathrm{SND}_o^2+\epsilon^2}`, with :math:`\epsilon` a tenth of
+    ``snd_hat``: finite where all agents coincide, and within about a percent elsewhere. Outputs smoothed in this way
+    would fall half a percent short of the desired diversity.
 
     **Inequalities** hold at each observation: :math:`f=\mathrm{clamp}(\mathrm{SND}_o,\,lo\,q,\,hi\,q)`, whose mean
     over the box is within [lo, hi] because that of q is 1. They exclude no policies: those with an
@@ -73,7 +73,7 @@ class AnalyticalDiCo(DiCo):
         kind: ``deterministic``, ``shared_std`` or ``agent_std``.
         metric: only ``snd``: the formula needs a mean over observations.
 
-    The other arguments are those of :class:`~dico.policy.DiCo`.
+    The others are those of :class:`~dico.policy.DiCo`.
 
     >>> policy = AnalyticalDiCo.mlp(3, 4, 2, 0.5, obs_low=[-1] * 4, obs_high=[1] * 4)
     >>> policy(torch.zeros(32, 3, 4)).shape
@@ -125,7 +125,7 @@ class AnalyticalDiCo(DiCo):
             raise ValueError(f"obs_low and obs_high must hold obs_dim={obs_dim} numbers each, got {len(box[0])}")
         for name, corner in zip(("obs_low", "obs_high"), box, strict=True):
             self.register_buffer(name, torch.tensor(corner, dtype=torch.float64))
-        chosen = None if coordinates is None else _check_coordinates(coordinates, obs_dim)
+        chosen = None if coordinates is None else check_coordinates(coordinates, obs_dim)
         self.register_buffer("coordinates", None if chosen is None else torch.tensor(chosen), persistent=False)
         if isinstance(density, str):
             make = DENSITIES[check_choice("density", density, DENSITIES)]
@@ -292,12 +292,3 @@ def _own(params: Float[Tensor, "*batch n n d"]) -> Float[Tensor, "*batch n d"]:
 def _per_row(value: Float[Tensor, "..."], rows: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
     """A number for each member, as it broadcasts to its rows."""
     return value.to(rows.dtype).reshape(value.shape + (1,) * (rows.ndim - value.ndim))
-
-
-def _check_coordinates(coordinates: Sequence[int], obs_dim: int) -> list[int]:
-    """Different components of an observation, at least one."""
-    chosen = list(coordinates)
-    fits = all(isinstance(c, int) and 0 <= c < obs_dim for c in chosen) and len(set(chosen)) == len(chosen)
-    if not chosen or not fits:
-        raise ValueError(f"coordinates must be different numbers from 0 to {obs_dim - 1}, got {coordinates!r}")
-    return chosen
