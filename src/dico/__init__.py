@@ -7,6 +7,7 @@ from dico._lazy import lazy
 if TYPE_CHECKING:  # the public names; each is imported when it is first used
     from dico import analysis as analysis
     from dico import viz as viz
+    from dico.analytical import AnalyticalDiCo as AnalyticalDiCo
     from dico.bounds import MaxSND as MaxSND
     from dico.bounds import max_snd as max_snd
     from dico.constraints import Constraint as Constraint

@@ -55,6 +55,15 @@ def check_sizes(name: str, sizes: Iterable[int]) -> None:
         check_positive(f"each of {name}", size)
 
 
+def check_coordinates(coordinates: Sequence[int], obs_dim: int) -> list[int]:
+    """``coordinates`` must be different components of an observation, at least one."""
+    chosen = list(coordinates)
+    fits = all(isinstance(c, int) and 0 <= c < obs_dim for c in chosen) and len(set(chosen)) == len(chosen)
+    if not chosen or not fits:
+        raise ValueError(f"coordinates must be different numbers from 0 to {obs_dim - 1}, got {coordinates!r}")
+    return chosen
+
+
 def corners(
     low: Vector | None, high: Vector | None, squash_shared: bool, act_dim: int | None = None
 ) -> tuple[list[float], list[float]] | None:

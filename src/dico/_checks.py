@@ -108,15 +108,14 @@ def check_members(name: str, value: Tensor, members: tuple[int, ...]) -> None:
         raise ValueError(f"{name} must hold one value or one for each of members={members}, got {tuple(value.shape)}")
 
 
-def check_box(low: Vector, high: Vector) -> tuple[list[float], list[float]]:
-    """The two corners of an action box."""
-    corners = numbers("low", low), numbers("high", high)
+def check_box(low: Vector, high: Vector, of: str = "") -> tuple[list[float], list[float]]:
+    """The two corners of a box; ``of`` comes before their names."""
+    a, b = f"{of}low", f"{of}high"
+    corners = numbers(a, low), numbers(b, high)
     if len(corners[0]) != len(corners[1]):
-        raise ValueError(
-            f"low and high must hold as many numbers as each other, got {to_list(low)} and {to_list(high)}"
-        )
-    if not all(-math.inf < a < b < math.inf for a, b in zip(*corners, strict=True)):
-        raise ValueError(f"low must be below high, both finite, got low={to_list(low)} and high={to_list(high)}")
+        raise ValueError(f"{a} and {b} must hold as many numbers as each other, got {to_list(low)} and {to_list(high)}")
+    if not all(-math.inf < x < y < math.inf for x, y in zip(*corners, strict=True)):
+        raise ValueError(f"{a} must be below {b}, both finite, got {a}={to_list(low)} and {b}={to_list(high)}")
     return corners
 
 

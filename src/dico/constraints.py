@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from dico._checks import Precise, Value, check_diversity, float64, numbers, to_list
@@ -68,7 +68,7 @@ class Constraint(Precise):
             return scale
         lo, hi = self.lo.to(x.dtype), self.hi.to(x.dtype)
         bounds = lo < hi
-        return _Inward.apply(scale, bounds & (x >= hi), bounds & (x <= lo))  # pyright: ignore[reportReturnType]
+        return let_inward(scale, bounds & (x >= hi), bounds & (x <= lo))
 
     def texts(self) -> list[str]:
         """One text for each member, as :func:`parse_constraint` reads it.
@@ -203,6 +203,19 @@ def as_goal(constraint: Goal | str | float) -> Goal:
     if callable(constraint):
         return constraint
     return parse_constraint(constraint) if isinstance(constraint, str) else equal(constraint)
+
+
+def let_inward(
+    scale: Float[Tensor, "*batch"], above: Bool[Tensor, "*batch"], below: Bool[Tensor, "*batch"]
+) -> Float[Tensor, "*batch"]:
+    """The scale itself, through which no gradient pulls back inside the bounds that it is ``above`` or ``below``.
+
+    >>> scale = torch.ones(2, requires_grad=True)
+    >>> let_inward(scale, above=torch.tensor([True, False]), below=torch.tensor([False, False])).sum().backward()
+    >>> scale.grad
+    tensor([0., 1.])
+    """
+    return _Inward.apply(scale, above, below)  # pyright: ignore[reportReturnType]
 
 
 class _Inward(torch.autograd.Function):

@@ -1,0 +1,94 @@
+"""Densities on the unit cube that integrate to 1 by construction: where analytical DiCo places diversity (app:finn)."""
+
+import math
+from collections.abc import Callable, Sequence
+from functools import reduce
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from dico._building import check_sizes
+from dico._checks import check_positive
+from dico.nets import StackedLinear, StackedMLP
+
+LEAST = 1e-3
+"""No density is below this anywhere: it is mixed with so much of the uniform one."""
+
+
+class AutoregressiveDensity(nn.Module):
+    r"""A positive density on :math:`[0,1]^d`: ``(*members, ..., d) -> (*members, ...)``.
+
+    .. math:: q(u) = \epsilon + (1-\epsilon)\prod_k q_k(u_k\mid u_1,\dots,u_{k-1})
+
+    Each :math:`q_k` is piecewise linear in :math:`u_k`, with B equal bins: it has the heights :math:`e^{l_0},\dots,
+    e^{l_B}` at their ends, divided by the trapezoid sum :math:`\frac1B(\frac12e^{l_0}+e^{l_1}+\dots+\frac12e^{l_B})`,
+    which is the integral. So the last coordinate integrates to 1 whatever the others are, then the last but one, and in
+    the end the whole, in any number of dimensions and for any weights. The logits l of coordinate k are an MLP's, of
+    its own, of the coordinates before it; its last layer starts at zero, and q at 1 everywhere.
+    :math:`\epsilon` is ``LEAST``.
+
+    Args:
+        inputs: d.
+        bins: B; no :math:`q_k` exceeds B, or 2B at the two ends.
+        hidden: widths of each coordinate's MLP.
+        members: leading dimensions of the parameters, and of what it is called with.
+
+    >>> density = AutoregressiveDensity(3)
+    >>> density(torch.rand(2, 3))
+    tensor([1., 1.], grad_fn=<AddBackward0>)
+    """
+
+    earlier: Tensor
+    knots: Tensor
+    log_shares: Tensor
+
+    def __init__(self, inputs: int, *, bins: int = 16, hidden: Sequence[int] = (64, 64), members: Sequence[int] = ()):
+        super().__init__()
+        check_positive("inputs", inputs)
+        check_positive("bins", bins)
+        for name, sizes in (("hidden", hidden), ("members", members)):
+            check_sizes(name, sizes)
+        if not hidden:
+            raise ValueError("hidden must hold at least one width, got none")
+        self.inputs, self.bins = int(inputs), int(bins)
+        self.member_axes = len(members)
+        stack = (*members, self.inputs)
+        self.mlp = nn.Sequential(
+            StackedMLP(stack, self.inputs, hidden[-1], hidden[:-1]), nn.Tanh(), ZeroLinear(stack, hidden[-1], bins + 1)
+        )
+        earlier = torch.ones(self.inputs, self.inputs).tril(-1)  # row k: which coordinates come before k
+        self.register_buffer("earlier", earlier.unsqueeze(-2), persistent=False)
+        self.register_buffer("knots", torch.arange(self.bins + 1.0), persistent=False)
+        ends = torch.tensor([0.5] + [1.0] * (self.bins - 1) + [0.5], dtype=torch.float64)
+        self.register_buffer("log_shares", ends.log(), persistent=False)
+
+    def forward(self, u: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch"]:
+        members, batch = u.shape[: self.member_axes], u.shape[self.member_axes : -1]
+        rows = u.reshape(*members, 1, math.prod(batch), self.inputs)
+        shares = self.log_shares.to(u.dtype)
+        # the share of each end of a bin in the integral, and from it the height there
+        heights = (self._logits(rows) + shares).softmax(-1) * (self.bins * (-shares).exp())
+        distance = rows.squeeze(-3).mT.unsqueeze(-1) * self.bins - self.knots.to(u.dtype)  # (*members, d, rows, B + 1)
+        conditionals = (heights * (1 - distance.abs()).clamp_min(0)).sum(-1)
+        # one by one: the gradient of `prod` asks for the zeros among them
+        product = reduce(torch.mul, conditionals.unbind(-2))
+        return LEAST + (1 - LEAST) * product.reshape(*members, *batch)
+
+    def _logits(self, rows: Float[Tensor, "*members 1 rows d"]) -> Float[Tensor, "*members d rows ends"]:
+        seen = (2 * rows - 1) * self.earlier.to(rows.dtype)
+        weight = next(self.mlp.parameters())
+        return self.mlp(seen.to(weight.dtype)).to(rows.dtype)
+
+    def extra_repr(self) -> str:
+        return f"inputs={self.inputs}, bins={self.bins}"
+
+
+class ZeroLinear(StackedLinear):
+    """Linear layers that start at zero."""
+
+    @torch.no_grad()
+    def reset_parameters(self, uniform: Callable[[tuple[int, ...]], Tensor] = torch.rand) -> None:  # noqa: ARG002
+        """Zero, whatever the random numbers are."""
+        self.weight.zero_()
+        self.bias.zero_()
