@@ -106,7 +106,7 @@ class FixedIntegralNetwork(nn.Module):
         \int f_h=\sum_{v\in\{0,1\}^d}(-1)^{d-|v|}F_h(v),
 
     where :math:`F_h` is a unit of the last hidden layer and the shares p sum to 1: a FINN with output weights
-    :math:`p_h/\int f_h`. At the start :math:`p_0=0.99`, so that q is nearly uniform.
+    :math:`p_h/\int f_h`. At the start :math:`p_0=0.99`: one hidden layer is within 2 % of uniform.
 
     **Activation.** With positive weights f is positive if all derivatives of orders 1 to d of the activations are: f
     is a sum of products of these and of weights (Faa di Bruno). :math:`I_{d-1}` of :func:`gaussian_integrals` is such a
@@ -116,12 +116,12 @@ class FixedIntegralNetwork(nn.Module):
 
     **Signed.** With positive weights one hidden layer has no ridge along which two inputs rise together. ``signed``
     shares the units out among the :math:`2^{d-1}` ways to flip inputs to :math:`1-u_k`, the first input excepted (a
-    ridge with all inputs flipped is a ridge again). Each is a network of its own; as a flip takes the cube to
-    itself, f stays positive and its integral the same.
+    ridge with all inputs flipped is a ridge again), at least one unit of each layer to each. They are networks of
+    their own; as a flip takes the cube to itself, f stays positive and its integral is that of the corners.
 
     Mixed partials are carried forward for all sets of inputs, without nested differentiation. All is done in float64,
-    because the corners cancel: with one hidden layer, the integral is right to 1e-12 at the start, and with any
-    parameters to 1e-7 for d = 4 and to 1e-2 for d = 6. In four dimensions one hidden layer, signed, fits best.
+    because the corners cancel: with one hidden layer, the integral is right to 1e-12 at the start, and with the worst
+    parameters to 1e-7 for d = 4 and to 1e-3 for d = 6. In four dimensions one hidden layer, signed, fits best.
     Parameters may be of any precision; q has that of u, which must lie within the cube.
 
     >>> q = FixedIntegralNetwork(2, signed=True)
