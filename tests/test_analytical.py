@@ -74,6 +74,20 @@ def test_thm_finn_diversity_over_the_box_is_the_desired_one(n, desired):
     assert box_snd(policy, 2**16).item() == pytest.approx(desired, rel=1e-4)
 
 
+@pytest.mark.parametrize("desired", [0.1, 1.0])
+def test_thm_finn_holds_with_the_papers_network(desired):
+    policy = AnalyticalDiCo.mlp(2, 2, 2, desired, hidden=(16,), obs_low=[-1, -2], obs_high=[1, 3], density="finn")
+    assert box_snd(policy).item() == pytest.approx(desired, rel=1e-4)
+    learn = torch.optim.Adam(policy.parameters(), 1e-2)
+    for _ in range(20):  # diversity is worth something at one side of the box
+        obs = torch.rand(256, 2, 2) * torch.tensor([2.0, 5.0]) - torch.tensor([1.0, 2.0])
+        learn.zero_grad()
+        (-snd_at(policy.everyone(obs)) * obs.flatten(0, -2)[:, 0].exp()).mean().backward()
+        learn.step()
+    assert (policy.allocated(torch.tensor([[0.9, 0.0]])) > policy.allocated(torch.tensor([[-0.9, 0.0]]))).all()
+    assert box_snd(policy, points=2**15).item() == pytest.approx(desired, rel=1e-3)
+
+
 @given(st.integers(0, 2**31), st.integers(2, 6), st.sampled_from(KINDS), st.floats(1e-3, 1e3), st.floats(0.01, 100))
 def test_at_each_observation_the_diversity_is_what_the_density_allots(seed, n, kind, desired, size):
     policy = make(desired, n, kind=kind)

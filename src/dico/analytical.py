@@ -1,8 +1,6 @@
 """Analytical DiCo: diversity that is guaranteed over a whole box of observations (app:finn)."""
 
 from collections.abc import Callable, Sequence
-from importlib import import_module
-from importlib.util import find_spec
 from typing import Literal, cast
 
 import torch
@@ -14,14 +12,16 @@ from dico._checks import Value, Vector, check_box, check_choice, check_positive
 from dico._inputs import check_obs, check_weight, check_widths
 from dico.constraints import Constraint, Goal, let_inward
 from dico.density import AutoregressiveDensity
+from dico.finn import FixedIntegralNetwork
 from dico.kinds import KINDS
 from dico.metrics import Metric, snd, snd_at
 from dico.policy import DiCo, Estimated
 
-DENSITIES: dict[str, Callable[..., nn.Module]] = {"autoregressive": AutoregressiveDensity}
+DENSITIES: dict[str, Callable[..., nn.Module]] = {
+    "autoregressive": AutoregressiveDensity,
+    "finn": FixedIntegralNetwork,
+}
 """What may say where diversity goes, by name; called with the number of coordinates and ``members``."""
-if find_spec("dico.finn"):
-    DENSITIES["finn"] = import_module("dico.finn").FixedIntegralNetwork
 SMOOTHING = 0.1
 """Gradients treat agents as no nearer to each other than this share of the kept estimate."""
 COINCIDENT = 1e-6
