@@ -11,6 +11,7 @@ from typing import Any
 from rich.console import Console
 from tyro.conf import OmitArgPrefixes, Positional, Suppress
 
+from dico import viz
 from dico.commands import say, say_where
 from dico.commands._claims import tables
 from dico.commands._follow import follow
@@ -20,7 +21,6 @@ from dico.runs import Run, RunError, load
 from dico.training.blocks import AnyPopulation
 from dico.training.observers import Observer
 from dico.training.options import SessionOptions
-from dico.viz.reproduction import keep, write_reproduction
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,7 @@ class Options:
 
 def run(options: Options, console: Console) -> int:
     """Train what is not trained yet, then judge it all."""
+    _ = viz.write_reproduction  # says what to install if that cannot draw, and not after hours of training
     if options.redraw:
         if options.experiments:
             raise ValueError("--redraw takes no experiments: it draws all that the folder holds summaries of")
@@ -94,12 +95,14 @@ def finish(training: Training, options: Options, console: Console) -> None:
     usual, mine = Options(()), {name: getattr(options, name) for name in ("scale", "seeds", "first_seed")}
     given = {name: value for name, value in mine.items() if value != getattr(usual, name)}
     words = [f"--{name.replace('_', '-')} {value}" for name, value in {"preset": training.preset, **given}.items()]
-    keep(load(training.folder), _summary(training), " ".join(["dico reproduce", training.experiment.name, *words]))
+    viz.keep_run(
+        load(training.folder), _summary(training), " ".join(["dico reproduce", training.experiment.name, *words])
+    )
 
 
 def finish_all(folder: Path, console: Console) -> None:
     """Judge by all that the folder holds, and write the page."""
-    page = write_reproduction(folder)
+    page = viz.write_reproduction(folder)
     for table in tables(json.loads((folder / "claims.json").read_text("utf-8"))):
         console.print(table)
     say_where(page, console)

@@ -40,6 +40,8 @@ if TYPE_CHECKING:  # the public names; each is imported when it is first used, f
     from dico.viz.maps import plot_map as plot_map
     from dico.viz.maps import plot_slice as plot_slice
     from dico.viz.report import write_report as write_report
+    from dico.viz.reproduction import keep_run as keep_run
+    from dico.viz.reproduction import write_reproduction as write_reproduction
     from dico.viz.selection import choose as choose
     from dico.viz.style import check_figure as check_figure
     from dico.viz.style import save_figure as save_figure

@@ -45,7 +45,7 @@ def write_reproduction(folder: Path) -> Path:
     return path
 
 
-def keep(run: Run, path: Path, command: str = "") -> None:
+def keep_run(run: Run, path: Path, command: str = "") -> None:
     """Write a run's summary, with what its members do, and its pictures beside it: all that the page is made from."""
     machine = run.folder / "machine.json"
     about = {"command": command} | (json.loads(machine.read_text("utf-8")) if machine.is_file() else {})
