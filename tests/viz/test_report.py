@@ -249,7 +249,7 @@ def test_every_file_of_the_page_is_in_it():
     text = page({}, "")
     for path in static.iterdir():
         name = path.name.partition(".")[0]
-        assert path.name in ("index.html", "style.css") or f"const ${name} = (() => {{" in text, path.name
+        assert path.name in ("index.html", "style.css", "reproduction.css") or f"const ${name} = (() => {{" in text, path.name
         assert all(len(line) <= 120 for line in path.read_text("utf-8").splitlines() if path.suffix == ".js"), path.name
     assert "import {" not in text
     assert "export " not in text.replace("// export", "")
