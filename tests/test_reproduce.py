@@ -214,10 +214,10 @@ def test_an_interrupted_experiment_goes_on_exactly(capsys, tmp_path, name):
 
 @pytest.mark.usefixtures("tiny")
 def test_more_seeds_in_a_piece_of_their_own(capsys, tmp_path):
-    words = ("reproduce", "tau", *ON_CPU, "--folder", tmp_path)
-    assert dico(capsys, *words, "--seeds", "2")[0] == 0
-    assert dico(capsys, *words, "--seeds", "1", "--first-seed", "1")[0] == 0
-    both, later = load(tmp_path / "quick" / "tau"), load(tmp_path / "quick" / "tau-seed1")
+    words = ("reproduce", "tau", *ON_CPU, "--folder")
+    assert dico(capsys, *words, tmp_path / "both", "--seeds", "2")[0] == 0
+    assert dico(capsys, *words, tmp_path / "later", "--seeds", "1", "--first-seed", "1")[0] == 0
+    both, later = load(tmp_path / "both" / "quick" / "tau"), load(tmp_path / "later" / "quick" / "tau-seed1")
     assert {member.seed for member in later.members} == {1}
     rewards = both.metric("reward")[[member.seed == 1 for member in both.members]]
     assert rewards.numpy() == pytest.approx(later.metric("reward").numpy(), rel=1e-4)

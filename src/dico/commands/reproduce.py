@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from tyro.conf import OmitArgPrefixes, Positional, Suppress
+from tyro.conf import OmitArgPrefixes, Positional
 
 from dico import viz
 from dico.commands import say, say_where
@@ -47,7 +47,7 @@ class Options:
     redraw: bool = False
     """Train nothing: judge and draw again by the summaries that the folder holds, FOLDER/PRESET/EXPERIMENT.json."""
     session: OmitArgPrefixes[SessionOptions] = field(default_factory=SessionOptions)
-    part_of: Suppress[int | None] = None
+    part_of: int | None = None
     """Given by --together: the process that trains several and judges them in the end; if it is killed, this one stops
     with a checkpoint."""
 
