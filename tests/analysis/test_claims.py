@@ -255,6 +255,13 @@ def test_runs_of_other_settings_or_lengths_are_judged_apart(tmp_path, change):
     assert [len(each.runs) for each in sweeps([one, two])] == [1, 1]
 
 
+def test_a_piece_of_an_older_version_is_a_piece(tmp_path):
+    one = made_up(tmp_path / "one.json", "tag", levels(SURE[:2], **TAG))
+    two = made_up(tmp_path / "two.json", "tag", levels(SURE[2:], **TAG), first_seed=2)
+    two.config.pop("estimate_on")
+    assert [len(each.runs) for each in sweeps([one, two])] == [2]
+
+
 def test_of_a_sweep_that_varies_other_numbers_only_control_is_judged(tmp_path):
     run = made_up(tmp_path / "run.json", "navigation", levels(l0=1.0, l1=2.0), vary=("lr=1e-3,2e-3",))
     assert [(each.claim, each.verdict) for each in judge([run])] == [("control", "holds")]

@@ -155,13 +155,28 @@ class Sweep:
 
 def sweeps(runs: Sequence[Run]) -> list[Sweep]:
     """The runs, those of one experiment together: the same settings and length, and the same numbers varied."""
-    joined: dict[str, list[Run]] = {}
+    joined: list[list[Run]] = []
     for run in runs:
-        varied = [field for field in group_fields(run) if field != "constraint"]
-        settings = {name: value for name, value in run.config.items() if name not in (*PIECES, *varied)}
-        length = frames(run)
-        joined.setdefault(repr((sorted(settings.items()), varied, len(length), length[-1])), []).append(run)
-    return [Sweep(tuple(align(each))) for each in joined.values()]
+        belongs = next((each for each in joined if _is_piece(run, each[0])), None)
+        if belongs is None:
+            joined.append([run])
+        else:
+            belongs.append(run)
+    return [Sweep(tuple(align(each))) for each in joined]
+
+
+def _is_piece(run: Run, other: Run) -> bool:
+    """Whether two runs are of one experiment; a setting that one of them does not tell, as it is older, is no matter."""
+    (mine, varied, ends), (theirs, also, others) = (_settings(each) for each in (run, other))
+    alike = all(mine[name] == theirs[name] for name in mine.keys() & theirs.keys())
+    return alike and varied == also and np.array_equal(ends, others)
+
+
+def _settings(run: Run) -> tuple[dict[str, Any], list[str], Float[np.ndarray, " iterations"]]:
+    """What pieces of one experiment have in common: settings, the names of what varies, and frames."""
+    varied = [field for field in group_fields(run) if field != "constraint"]
+    common = {name: value for name, value in run.config.items() if name not in (*PIECES, *varied)}
+    return common, varied, thin_ends(torch.from_numpy(frames(run))).numpy()
 
 
 def running_mean(values: Float[np.ndarray, "seeds points"], window: int) -> Float[np.ndarray, "seeds windows"]:
