@@ -166,7 +166,7 @@ def sweeps(runs: Sequence[Run]) -> list[Sweep]:
 
 
 def _is_piece(run: Run, other: Run) -> bool:
-    """Whether two runs are of one experiment; a setting that one of them does not tell, as it is older, is no matter."""
+    """Whether two runs are of one experiment; a setting that one of them, being older, does not tell is no matter."""
     (mine, varied, ends), (theirs, also, others) = (_settings(each) for each in (run, other))
     alike = all(mine[name] == theirs[name] for name in mine.keys() & theirs.keys())
     return alike and varied == also and np.array_equal(ends, others)
