@@ -16,6 +16,8 @@ from dico.training.memory import Plan
 from dico.training.population import Population
 from dico.training.session import Interrupted, resume
 from dico.training.staging import Stage
+from dico.training.watch import Watch
+from dico.viz.page.networks import parts_of
 
 GOALS = {"snd": ("0", "0.5", "free"), "control": "analytical", "frames": 80}
 DENSITIES = ("autoregressive", "finn")
@@ -155,6 +157,18 @@ def test_a_run_opens_with_the_policies_that_it_was_trained_with(runs, algorithm)
     assert run.groups[0]["obs_low"] == [-2] * 4
 
 
+def test_the_page_does_not_take_it_for_empirical_control(runs):
+    assert parts_of(runs["ippo"].policy("0.5")) is None
+
+
+def test_a_scale_that_only_tells_is_not_warned_of():
+    said = []
+    watch = Watch(iterations=10, gradient="soft", say=said.append)
+    for _ in range(20):
+        watch.look([{"member": 0, "constraint": "1", "seed": 0, "reward": 0.1, "scale": 99.0, "snd_box": 1.0}])
+    assert not said
+
+
 def test_only_the_controlled_group_is_controlled_over_a_box():
     ours = population(**(GOALS | {"task": "tag"} | box_of("tag")))
     kinds = {learner.team.name: type(learner.policy) for learner in ours.learners}
@@ -231,6 +245,7 @@ def test_a_task_without_bounds_asks_for_a_box(task, tmp_path, capsys):
     assert f"obs_low and obs_high must be given for {task}" in error
 
 
+@pytest.mark.slow
 @pytest.mark.unchecked
 def test_stages_agree():
     torch.compiler.reset()

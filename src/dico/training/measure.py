@@ -13,7 +13,7 @@ from dico.policy import DiCo
 from dico.training.experience import Batch, average
 from dico.training.learner import Learner
 
-BOX_POINTS = 2**10
+BOX_POINTS = 2**12
 """At which the diversity over a box of observations is measured, always the same ones."""
 
 
