@@ -3,7 +3,7 @@
 import pytest
 import torch
 from command_line import dico as command
-from populations import config, parameters, population, same
+from populations import ALGORITHMS, config, parameters, population, same
 
 import dico
 from dico.analytical import AnalyticalDiCo, box_snd
@@ -19,7 +19,7 @@ from dico.training.staging import Stage
 from dico.training.watch import Watch
 from dico.viz.page.networks import parts_of
 
-GOALS = {"snd": ("0", "0.5", "free"), "control": "analytical", "frames": 80}
+GOALS = {"snd": ("0", "0.5", "free"), "control": "analytical", "frames": 80, "lr": 3e-3}
 DENSITIES = ("autoregressive", "finn")
 algorithms = pytest.mark.parametrize("algorithm", ["ippo", "maddpg", "isac"])
 densities = pytest.mark.parametrize("density", DENSITIES)
@@ -74,7 +74,7 @@ def test_the_diversity_over_the_box_is_the_desired_one_after_learning(runs, algo
     assert free > 0
 
 
-@algorithms
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_the_density_learns(algorithm):
     ours = population(algorithm=algorithm, **GOALS)
     (learner,) = ours.learners
