@@ -74,7 +74,7 @@ class Navigation(MappedTask[NavigationState]):
         return (Group("agents", tuple(range(self.n_agents)), 2 * self.n_agents),)
 
     def obs_box(self, group: Group) -> tuple[tuple[float, ...], tuple[float, ...]]:
-        """What is seen from anywhere in the spawn area; an agent may leave it, but its goal never lies outside."""
+        """What is seen from anywhere in the spawn area; agents that have learned rarely leave it."""
         return (-2 * SPAWN,) * group.obs_dim, (2 * SPAWN,) * group.obs_dim
 
     @property
