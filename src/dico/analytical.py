@@ -1,7 +1,7 @@
 """Analytical DiCo: diversity that is guaranteed over a whole box of observations (app:finn)."""
 
 from collections.abc import Callable, Sequence
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 import torch
 from jaxtyping import Float, Int, Shaped
@@ -264,6 +264,28 @@ class AnalyticalDiCo(DiCo):
             return deviations - deviations.mean(-2, keepdim=True)
         mean, std = deviations.chunk(2, -1)
         return torch.cat((mean - mean.mean(-2, keepdim=True), std - std.amin(-2, keepdim=True)), -1)
+
+
+def mlp_policy(
+    n_agents: int,
+    obs_dim: int,
+    act_dim: int,
+    constraint: Goal | str | float,
+    *,
+    obs_box: tuple[Vector, Vector] | None,
+    density: str,
+    **options: Any,
+) -> DiCo:
+    """:meth:`AnalyticalDiCo.mlp` over a box of observations, or :meth:`DiCo.mlp` where there is none.
+
+    >>> type(mlp_policy(2, 1, 1, 0.3, obs_box=([-1], [1]), density="finn")).__name__
+    'AnalyticalDiCo'
+    """
+    if obs_box is None:
+        return DiCo.mlp(n_agents, obs_dim, act_dim, constraint, **options)
+    low, high = obs_box
+    over = {"obs_low": low, "obs_high": high, "density": density}
+    return AnalyticalDiCo.mlp(n_agents, obs_dim, act_dim, constraint, **over, **options)
 
 
 @torch.no_grad()

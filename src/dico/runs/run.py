@@ -13,6 +13,7 @@ from safetensors import SafetensorError
 from torch import Tensor
 
 from dico._checks import check_choice
+from dico.analytical import mlp_policy
 from dico.constraints import equal, parse_constraint
 from dico.members import FIELDS, NUMBERS, Member, text_of, varying
 from dico.policy import DiCo
@@ -53,7 +54,8 @@ class Run:
     config: Mapping[str, Any]
     """The settings, as in ``config.json``."""
     groups: tuple[Mapping[str, Any], ...]
-    """Name, agents, observation size, action box and policy kind of each group, and settings of its own if any."""
+    """Name, agents, observation size, action box and policy kind of each group, and settings of its own if any; under
+    analytical control the box of observations too."""
     members: tuple[Member, ...]
     session: Mapping[str, Any]
     """How it was trained: stage, precision, checkpoints."""
@@ -230,8 +232,10 @@ class Run:
     def _build(self, group: str | None, members: tuple[int, ...]) -> DiCo:
         spec = self._group(group)
         own = {**self.config, **spec}  # a group may have settings of its own
-        return DiCo.mlp(
+        box = (spec["obs_low"], spec["obs_high"]) if "obs_low" in spec else None
+        return mlp_policy(
             spec["n_agents"], spec["obs_dim"], len(spec["low"]), equal(torch.zeros(members)),
+            obs_box=box, density=own.get("density", "autoregressive"),
             kind=spec["kind"], hidden=own["hidden"], low=spec["low"], high=spec["high"], members=members,
             squash_shared=own["squash_shared"], gradient=own["gradient"], metric=own["metric"],
             tau=torch.zeros(members),

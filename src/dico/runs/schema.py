@@ -22,7 +22,7 @@ Say = Callable[[str], None]
 """Takes what is amiss in a folder that can be read nevertheless."""
 RENAMED = {"overflow": "action_bound_violation", "overflow_all": "action_bound_violation_all"}
 """Columns of metrics that earlier versions wrote by another name."""
-COMMON = ("low", "high")
+COMMON = ("low", "high", "obs_low", "obs_high")
 """What the members of a saved policy have in common."""
 
 

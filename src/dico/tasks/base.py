@@ -78,6 +78,13 @@ class Task(ABC, Generic[State]):
         """Greatest action; actions above are clamped."""
         return (1.0, 1.0)
 
+    def obs_box(self, group: Group) -> tuple[tuple[float, ...], tuple[float, ...]] | None:  # noqa: ARG002
+        """The least and the greatest that an agent of the group usually sees, for analytical control; None if unknown.
+
+        Tight rather than whole: diversity is spread over all of it.
+        """
+        return None
+
     @abstractmethod
     def reset(self, n: int, rng: Random) -> State:
         """Fresh states of ``n`` environments for each member of ``rng``."""

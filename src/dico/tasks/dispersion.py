@@ -66,6 +66,10 @@ class Dispersion(Task[DispersionState]):
         """One group, which sees all food."""
         return (Group("agents", tuple(range(self.n_agents)), 3 * self.n_agents),)
 
+    def obs_box(self, group: Group) -> tuple[tuple[float, ...], tuple[float, ...]]:  # noqa: ARG002
+        """All that can be seen: food as far off as the world is wide, eaten or not."""
+        return (-2 * BOUND, -2 * BOUND, 0.0) * self.n_agents, (2 * BOUND, 2 * BOUND, 1.0) * self.n_agents
+
     def reset(self, n: int, rng: Random) -> DispersionState:
         """Agents at the centre, at rest; food anywhere."""
         food = rng.uniform(n, self.n_agents, 2, low=-BOUND, high=BOUND)

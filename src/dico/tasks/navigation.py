@@ -73,6 +73,10 @@ class Navigation(MappedTask[NavigationState]):
         """One group, which sees every goal."""
         return (Group("agents", tuple(range(self.n_agents)), 2 * self.n_agents),)
 
+    def obs_box(self, group: Group) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """What is seen from anywhere in the spawn area; agents that have learned rarely leave it."""
+        return (-2 * SPAWN,) * group.obs_dim, (2 * SPAWN,) * group.obs_dim
+
     @property
     def distinct_goals(self) -> int:
         """How many goals there are."""

@@ -75,6 +75,11 @@ class Sampling(MappedTask[SamplingState]):
         """One group."""
         return (Group("agents", tuple(range(self.n_agents)), 10),)
 
+    def obs_box(self, group: Group) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """The whole world, and values of 0 to 1."""
+        values = group.obs_dim - 2
+        return (-BOUND,) * 2 + (0.0,) * values, (BOUND,) * 2 + (1.0,) * values
+
     def reset(self, n: int, rng: Random) -> SamplingState:
         """Agents at the centre, at rest; the Gaussian's mean anywhere; nothing visited."""
         centre = rng.uniform(n, 2, low=-EDGE, high=EDGE)

@@ -5,7 +5,8 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from dico._checks import check_choice, check_number, check_positive, check_switch, pairs
+from dico._checks import check_box, check_choice, check_number, check_positive, check_switch, pairs
+from dico.analytical import DENSITIES
 from dico.constraints import FORMS, parse_constraint
 from dico.kinds import KINDS
 from dico.members import NUMBERS, Member, expand
@@ -21,6 +22,8 @@ CHOICES: dict[str, Iterable[str]] = {
     "gradient": GRADIENTS,
     "initial": INITIALS,
     "metric": METRICS,
+    "control": ("empirical", "analytical"),
+    "density": DENSITIES,
     "action_loss": ("separate", "merged", "off"),
     "action_loss_rows": ("own", "all"),
     "estimate_on": ("minibatch", "both", "newest"),
@@ -77,6 +80,7 @@ class Config(Settings):
         allowed = self.spec.learner.KINDS
         if self.kind not in ("auto", *allowed):
             raise ValueError(f"kind must be auto, {', '.join(allowed)} for {self.algorithm}, got {self.kind!r}")
+        self._check_control()
 
     def _name_task(self, task: object) -> None:
         """A task that was given as an object, as its name and options."""
@@ -93,6 +97,20 @@ class Config(Settings):
             check_number("estimate_agents", self.estimate_agents, 2, whole=True)
             if not METRICS[self.metric].of_pairs:
                 raise ValueError(f"estimate_agents must be unset for metric={self.metric!r}: it is no mean over pairs")
+
+    def _check_control(self) -> None:
+        """What analytical control cannot do, and what nothing but it reads."""
+        if self.control == "analytical":
+            only: dict[str, Any] = {"metric": "snd", "estimate_frames": None, "estimate_agents": None}
+        else:
+            only = {"density": "autoregressive", "obs_low": (), "obs_high": ()}
+        for name, value in only.items():
+            if getattr(self, name) != value:
+                raise ValueError(f"{name} must be {value} for control={self.control!r}, got {getattr(self, name)!r}")
+        if self.control == "analytical" and self.kind == "agent_std_paper":
+            raise ValueError(f"kind must be auto, shared_std, agent_std for control='analytical', got {self.kind!r}")
+        if self.obs_low or self.obs_high:
+            check_box(self.obs_low, self.obs_high, "obs_")
 
     def _check_members(self) -> None:
         if not self.snd or isinstance(self.snd, str):

@@ -6,6 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from dico.finn import PositiveLinear
 from dico.nets import AgentMLP, SharedMLP, StackedLinear
 from dico.random import Random
 
@@ -62,5 +63,5 @@ def values_of(
 def initialise_(module: nn.Module, rng: Random) -> None:
     """Draw each member's weights from its own seed, whoever else is in the population."""
     for layer in module.modules():
-        if isinstance(layer, StackedLinear):
+        if isinstance(layer, StackedLinear | PositiveLinear):
             layer.reset_parameters(lambda shape: rng.uniform(*shape[1:]))

@@ -20,6 +20,8 @@ class Team:
     obs_dim: int
     low: tuple[float, ...]
     high: tuple[float, ...]
+    obs_box: tuple[tuple[float, ...], tuple[float, ...]] | None = None
+    """The observations that its diversity is controlled over; None where it is on those met, or not at all."""
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,11 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from dico.analytical import mlp_policy
 from dico.constraints import Constraint
 from dico.losses import action_space_loss
 from dico.members import NUMBERS, Member
-from dico.policy import DiCo, Estimated
+from dico.policy import Estimated
 from dico.random import Random
 from dico.runs.episodes import into_box
 from dico.training.critics import Critic, MakeCritic, initialise_
@@ -48,8 +49,8 @@ class Learner(ABC, Generic[Experience]):
         self.settings, self.members, self.team, self.stage = settings, tuple(members), team, stage
         self.make_critic = critic
         self.rng = Random([member.seed for member in members], stream, stage.device)
-        self.policy = DiCo.mlp(
-            team.n_agents, team.obs_dim, len(team.low), constraint,
+        self.policy = mlp_policy(
+            team.n_agents, team.obs_dim, len(team.low), constraint, obs_box=team.obs_box, density=settings.density,
             kind=self.policy_kind(settings), hidden=settings.hidden, tau=self._values("tau"),
             low=team.low, high=team.high, squash_shared=settings.squash_shared, gradient=settings.gradient,
             initial=settings.initial, metric=settings.metric, members=(self.n_members,),

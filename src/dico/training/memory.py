@@ -20,6 +20,8 @@ COPIES = 6
 """An update holds so many numbers for each hidden unit of each row: its value, and what the backward pass adds."""
 COMPARED_COPIES = 3
 """And so many of each row that agents are compared at: nearly all rows of a large team. Both fit measurements."""
+DENSITY_UNITS = 256
+"""Hidden units of analytical control's density for each row and number observed, about as many for either."""
 ALONGSIDE = 2**30
 """Bytes that CUDA, its libraries and captured graphs take beside the tensors."""
 FILLED = 0.9
@@ -98,15 +100,20 @@ def _working(learner: Learner) -> int:
     apart = (batch + padding(config, batch)) % frames / frames if learner.ON_POLICY else 0.0
     estimated, compared = config.estimate_rows(frames), config.agents_compared(n)
     elsewhere = not learner.ON_POLICY and config.estimate_on == "newest"
-    own = n if elsewhere or estimated < frames or compared < n else 0  # otherwise among those of the estimate
+    over_box = learner.team.obs_box is not None  # then acting takes all agents' networks at each row
+    alone = n * n if over_box else n
+    own = alone if elsewhere or estimated < frames or compared < n else 0  # otherwise among those of the estimate
     updating = COPIES * frames * n * (1 + learner.CRITIC_PASSES) + COPIES * frames * own
     updating += COMPARED_COPIES * estimated * n * compared
     if config.action_loss == "separate" and config.action_loss_rows == "all":
         updating = max(updating, (COPIES + COMPARED_COPIES) * frames * n * n)
     measuring = 3 * measured_frames(n) * (n + n * n)  # without a backward pass
     hidden = max(config.hidden, default=1) * len(config.hidden)
+    density = n * learner.team.obs_dim * DENSITY_UNITS if over_box else 0
+    updating = hidden * updating + COPIES * frames * density
+    measuring = hidden * measuring + 3 * measured_frames(n) * density
     # every captured graph has memory of its own
-    return 4 * hidden * max(round((1 + apart) * updating), measuring)
+    return 4 * max(round((1 + apart) * updating), measuring)
 
 
 def _bytes(tensors: Iterable[Tensor]) -> int:

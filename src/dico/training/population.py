@@ -8,6 +8,7 @@ from torch import Tensor
 
 from dico._checks import check_choice, pairs
 from dico.constraints import parse_constraint, stack_constraints, uncontrolled
+from dico.finn import MAX_INPUTS
 from dico.members import Member
 from dico.tasks import Group, from_settings
 from dico.training.config import Config
@@ -92,14 +93,36 @@ class Population(Counted):
     def _learner(self, group: Group, stream: int) -> Learner:
         teams = [each.name for each in self.task.groups if len(each.agents) > 1]
         controlled = self.config.controlled or teams[:1] or [self.task.groups[0].name]
-        n_agents = len(group.agents)
+        n_agents, is_controlled = len(group.agents), group.name in controlled
         goals = [
-            parse_constraint(member.constraint) if group.name in controlled else uncontrolled(n_agents)
-            for member in self.members
+            parse_constraint(member.constraint) if is_controlled else uncontrolled(n_agents) for member in self.members
         ]
-        team = Team(group.name, n_agents, group.obs_dim, self.task.action_low, self.task.action_high)
+        analytical = self.config.control == "analytical" and is_controlled and n_agents > 1
+        box = self._obs_box(group) if analytical else None
+        team = Team(group.name, n_agents, group.obs_dim, self.task.action_low, self.task.action_high, box)
         make, critic = self.config.spec.learner, self.config.spec.critic
         return make(self.config, self.members, team, stack_constraints(goals), critic, stream, self.stage)
+
+    def _obs_box(self, group: Group) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """The box given, or else the task's own."""
+        size, config = group.obs_dim, self.config
+        if config.density == "finn" and size > MAX_INPUTS:
+            raise ValueError(f"density must be autoregressive for more than {MAX_INPUTS} numbers observed, got {size}")
+        if config.obs_low:
+            if len(config.obs_low) != size:
+                raise ValueError(
+                    f"obs_low and obs_high must hold {size} numbers each, as {group.name} of {config.task} see, "
+                    f"got {len(config.obs_low)}"
+                )
+            return config.obs_low, config.obs_high
+        known = getattr(self.task, "obs_box", None)  # your own tasks need not have it
+        box = None if known is None else known(group)
+        if box is None:
+            raise ValueError(
+                f"obs_low and obs_high must be given for {config.task}, whose observations have no known bounds: "
+                f"{size} numbers each"
+            )
+        return box
 
     def _rows(self, learner: Learner, values: dict[str, Tensor], seconds: float) -> list[dict[str, Any]]:
         columns = {name: value.tolist() for name, value in values.items()}

@@ -95,6 +95,14 @@ class Settings:
     """The first estimate: measured on the first batch, or the desired value."""
     metric: str = "snd"
     """The diversity metric under control."""
+    control: Literal["empirical", "analytical"] = "empirical"
+    """Where the diversity is the desired one: on the observations met, or on average over a box of them (app:finn)."""
+    density: Literal["autoregressive", "finn"] = "autoregressive"
+    """Analytical control: what decides where in the box diversity goes; finn takes up to 6 numbers observed."""
+    obs_low: tuple[float, ...] = ()
+    """Analytical control: the box's least observation, one number for each that an agent sees; empty is the task's."""
+    obs_high: tuple[float, ...] = ()
+    """Analytical control: the box's greatest observation; empty is the task's."""
     squash_shared: bool = True
     """Bring the shared mean into the action box by a tanh."""
     action_loss: Literal["separate", "merged", "off"] = "separate"

@@ -63,7 +63,9 @@ class Watch:
     def _is_stalled(self, row: dict[str, Any]) -> bool:
         """Whether a member's scale has just been large for long, for the first time."""
         who = (row.get("group", ""), row["member"])
-        self.large[who] = self.large[who] + 1 if row["scale"] > LARGE_SCALE else 0
+        # under analytical control the scale only tells
+        large = row["scale"] > LARGE_SCALE and "snd_box" not in row
+        self.large[who] = self.large[who] + 1 if large else 0
         new = self.large[who] >= self.patience and who not in self.stalled
         if new:
             self.stalled.add(who)

@@ -13,6 +13,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from dico._files import plain
+from dico.analytical import AnalyticalDiCo
 from dico.constraints import Constraint
 from dico.kinds import KINDS
 from dico.nets import AgentMLP, SharedMLP, StackedLinear, StackedMLP
@@ -69,6 +70,8 @@ def parts_of(policy: DiCo) -> Parts | None:
     """A policy's parts, if the page can evaluate it: tanh MLPs in an action box, under a pair of bounds."""
     shared, deviations, constraint = policy.shared, policy.deviations, policy.constraint
     low, high = policy.low, policy.high
+    if isinstance(policy, AnalyticalDiCo):  # whose density and scale at each observation the page does not know
+        return None
     if not (isinstance(shared, SharedMLP) and isinstance(deviations, AgentMLP) and isinstance(constraint, Constraint)):
         return None
     known = all(isinstance(part, StackedLinear | nn.Tanh) for net in (shared, deviations) for part in net.mlp)

@@ -1,0 +1,256 @@
+"""Analytical control in the population trainer: diversity over a box, whatever is learned."""
+
+import pytest
+import torch
+from command_line import dico as command
+from populations import ALGORITHMS, config, parameters, population, same
+
+import dico
+from dico.analytical import AnalyticalDiCo, box_snd
+from dico.density import ZeroLinear
+from dico.policy import DiCo
+from dico.random import Random
+from dico.tasks import make
+from dico.training.blocks import Blocks
+from dico.training.memory import Plan
+from dico.training.population import Population
+from dico.training.session import Interrupted, resume
+from dico.training.staging import Stage
+from dico.training.watch import Watch
+from dico.viz.page.networks import parts_of
+
+GOALS = {"snd": ("0", "0.5", "free"), "control": "analytical", "frames": 80, "lr": 3e-3}
+DENSITIES = ("autoregressive", "finn")
+algorithms = pytest.mark.parametrize("algorithm", ["ippo", "maddpg", "isac"])
+densities = pytest.mark.parametrize("density", DENSITIES)
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """One of each algorithm, trained for two iterations; isac by the other density."""
+    folder = tmp_path_factory.mktemp("runs")
+    kinds = {"ippo": DENSITIES[0], "maddpg": DENSITIES[0], "isac": DENSITIES[1]}
+    return {
+        name: dico.train(config(algorithm=name, density=density, **GOALS), folder / name, checkpoint_every=1)
+        for name, density in kinds.items()
+    }
+
+
+class Stop:
+    """An observer that stops a training in its second iteration, before the checkpoint."""
+
+    def begin(self, population, folder): ...
+
+    def say(self, message): ...
+
+    def end(self): ...
+
+    def iteration(self, rows, seconds):
+        if rows[0]["iteration"] == 2:
+            raise KeyboardInterrupt
+
+
+def check_same(rows, expected):
+    for row, other in zip(rows, expected, strict=True):
+        assert row.keys() == other.keys()
+        for name in row.keys() - {"seconds"}:
+            value = other[name]
+            alike = pytest.approx(value, rel=1e-3, abs=1e-5) if isinstance(value, float | list) else value
+            assert row[name] == alike, name
+
+
+@algorithms
+def test_the_diversity_over_the_box_is_the_desired_one_after_learning(runs, algorithm):
+    run = runs[algorithm]
+    for row in run.rows():
+        assert 0 <= row["outside"] <= 1
+        if row["constraint"] != "free":
+            assert row["snd_box"] == pytest.approx(float(row["constraint"]), rel=1e-2, abs=1e-6)
+    policies = run.policies()
+    assert isinstance(policies, AnalyticalDiCo)
+    zero, half, free = box_snd(policies).tolist()
+    assert zero == pytest.approx(0, abs=1e-6)
+    assert half == pytest.approx(0.5, rel=1e-3)
+    assert free > 0
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_the_density_learns(algorithm):
+    ours = population(algorithm=algorithm, **GOALS)
+    (learner,) = ours.learners
+    before = parameters(learner)
+    ours.iterate()
+    after = parameters(learner)
+    learned = [name for name in before if ".density." in name]
+    moved = torch.stack([(before[name] - after[name]).abs().flatten(1).amax(1) for name in learned]).amax(0)
+    assert (moved > 0).tolist() == [False, True, False]  # nothing depends on it at 0, nor where diversity is free
+
+
+@algorithms
+@densities
+def test_a_member_alone_is_the_same_as_among_others(algorithm, density):
+    options = {"algorithm": algorithm, "density": density, **GOALS}
+    ours = population(**options)
+    alone = population(indices=[1], **options)
+    for name, value in parameters(alone.learners[0]).items():
+        assert torch.equal(value[0], parameters(ours.learners[0])[name][1]), name
+    for _ in range(2):
+        rows, expected = ours.iterate(), alone.iterate()
+        check_same([row for row in rows if row["member"] == 1], expected)
+    for name, value in parameters(alone.learners[0]).items():
+        torch.testing.assert_close(value[0], parameters(ours.learners[0])[name][1], rtol=1e-3, atol=1e-4, msg=name)
+
+
+def test_members_of_other_seeds_start_from_other_densities():
+    first, second = (
+        parameters(population(density=density, seeds=2, **(GOALS | {"snd": ("0.5",)})).learners[0])
+        for density in DENSITIES
+    )
+    for found in (first, second):
+        drawn = [value for name, value in found.items() if ".density." in name and value.ndim > 2 and value.any()]
+        assert drawn
+        assert not any(torch.equal(value[0], value[1]) for value in drawn)
+    assert same(first, parameters(population(seeds=2, **(GOALS | {"snd": ("0.5",)})).learners[0]))
+    layers = population(**GOALS).learners[0].policy.modules()
+    assert all(not layer.weight.any() for layer in layers if isinstance(layer, ZeroLinear))
+
+
+@algorithms
+def test_blocks_equal_the_undivided_population(algorithm):
+    settings = config(algorithm=algorithm, **GOALS)
+    whole, parts = population(algorithm=algorithm, **GOALS), Blocks(settings, Stage("eager"), 2)
+    for _ in range(2):
+        check_same(parts.iterate(), whole.iterate())
+    for name, value in parts.tensors().items():
+        torch.testing.assert_close(value, whole.tensors()[name], rtol=1e-3, atol=1e-5, msg=name)
+
+
+@algorithms
+def test_a_resumed_run_is_the_same_to_the_bit(runs, tmp_path, algorithm):
+    whole = runs[algorithm]
+    settings = config(algorithm=algorithm, density=whole.config["density"], **GOALS)
+
+    with pytest.raises(Interrupted):
+        dico.train(settings, tmp_path / "run", observers=[Stop()], checkpoint_every=1)
+    again = resume(tmp_path / "run")
+    assert [row | {"seconds": 0} for row in again.rows()] == [row | {"seconds": 0} for row in whole.rows()]
+    expected = whole.checkpoints()[0].tensors()
+    for name, value in again.checkpoints()[0].tensors().items():
+        assert torch.equal(value, expected[name]), name
+
+
+@algorithms
+def test_a_run_opens_with_the_policies_that_it_was_trained_with(runs, algorithm):
+    run = runs[algorithm]
+    again = population(algorithm=algorithm, density=run.config["density"], **GOALS)
+    for _ in range(2):
+        again.iterate()
+    (learner,) = again.learners
+    obs = 3 * torch.rand(7, 2, 4) - 1.5
+    expected = learner.policy(obs.expand(3, *obs.shape))
+    for k, snd in enumerate(GOALS["snd"]):
+        policy = run.policy(snd)
+        assert isinstance(policy, AnalyticalDiCo)
+        torch.testing.assert_close(policy(obs), expected[k], rtol=1e-5, atol=1e-6)
+        expected_share = learner.policy.allocated(obs.expand(3, *obs.shape))[k]
+        torch.testing.assert_close(policy.allocated(obs), expected_share, rtol=1e-5, atol=1e-6)
+    assert run.groups[0]["obs_low"] == [-2] * 4
+
+
+def test_the_page_does_not_take_it_for_empirical_control(runs):
+    assert parts_of(runs["ippo"].policy("0.5")) is None
+
+
+def test_a_scale_that_only_tells_is_not_warned_of():
+    said = []
+    watch = Watch(iterations=10, gradient="soft", say=said.append)
+    for _ in range(20):
+        watch.look([{"member": 0, "constraint": "1", "seed": 0, "reward": 0.1, "scale": 99.0, "snd_box": 1.0}])
+    assert not said
+
+
+def test_only_the_controlled_group_is_controlled_over_a_box():
+    ours = population(**(GOALS | {"task": "tag"} | box_of("tag")))
+    kinds = {learner.team.name: type(learner.policy) for learner in ours.learners}
+    assert list(kinds.values()).count(AnalyticalDiCo) == 1
+    assert list(kinds.values()).count(DiCo) == len(kinds) - 1
+    assert ["snd_box" in row for row in ours.iterate()].count(True) == 3
+
+
+def box_of(task, side=1.0):
+    """A box for the first group of several agents."""
+    size = next(group.obs_dim for group in make(task).groups if len(group.agents) > 1)
+    return {"obs_low": (-side,) * size, "obs_high": (side,) * size}
+
+
+@pytest.mark.parametrize("name", ["navigation", "same-goal", "sampling", "dispersion"])
+def test_what_agents_see_at_the_start_lies_in_the_task_s_box(name):
+    task = make(name)
+    (group,) = task.groups
+    low, high = (torch.tensor(corner) for corner in task.obs_box(group))
+    (obs,) = task.observe(task.reset(500, Random([0])))
+    assert len(low) == len(high) == group.obs_dim
+    assert ((obs >= low) & (obs <= high)).all()
+
+
+def test_a_box_of_one_s_own():
+    box = {"obs_low": (-1.0,) * 4, "obs_high": (1.0,) * 4}
+    ours = population(**GOALS, **box)
+    assert ours.learners[0].policy.obs_low.tolist() == [-1] * 4
+    assert any(row["outside"] > 0 for row in ours.iterate())
+
+
+def test_the_plan_knows_of_the_density():
+    assert Plan.of(config(**GOALS)).working > Plan.of(config(**(GOALS | {"control": "empirical"}))).working
+
+
+BAD = {
+    "control": (["--control", "exact"], "exact"),
+    "metric": (["--metric", "hse"], "metric must be snd for control='analytical', got 'hse'"),
+    "kind": (["--kind", "agent_std_paper"], "kind must be auto, shared_std, agent_std for control='analytical'"),
+    "frames": (["--estimate-frames", "9"], "estimate_frames must be None for control='analytical', got 9"),
+    "agents": (["--estimate-agents", "2"], "estimate_agents must be None for control='analytical', got 2"),
+    "size": (["--obs-low", "-1", "--obs-high", "1"], "obs_low and obs_high must hold 4 numbers each, as agents of"),
+    "order": (["--obs-low", "1", "--obs-high", "1"], "obs_low must be below obs_high, both finite, got obs_low=(1.0,)"),
+    "lengths": (["--obs-low", "-1", "-1", "--obs-high", "1"], "obs_low and obs_high must hold as many numbers as each"),
+    "half": (["--obs-low", "-1"], "obs_high must be a number, or a sequence or tensor of numbers, got ()"),
+    "nothing reads it": (
+        ["--control", "empirical", "--density", "finn"],
+        "density must be autoregressive for control='empirical', got 'finn'",
+    ),
+    "no box either": (
+        ["--control", "empirical", "--obs-low", "-1", "--obs-high", "1"],
+        "obs_low must be () for control='empirical'",
+    ),
+    "many inputs": (
+        ["--density", "finn", "--task-options", "n_agents=4"],
+        "density must be autoregressive for more than 6 numbers observed, got 8",
+    ),
+}
+
+
+@pytest.mark.parametrize(("words", "message"), BAD.values(), ids=BAD)
+def test_bad_input(words, message, tmp_path, capsys):
+    control = [] if "--control" in words else ["--control", "analytical"]
+    status, _, error = command(capsys, "train", "navigation", *control, *words, "--run", tmp_path / "run")
+    assert status == 2
+    assert message in error
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("task", ["tag", "reverse-transport"])
+def test_a_task_without_bounds_asks_for_a_box(task, tmp_path, capsys):
+    status, _, error = command(capsys, "train", task, "--control", "analytical", "--run", tmp_path / "run")
+    assert status == 2
+    assert f"obs_low and obs_high must be given for {task}" in error
+
+
+@pytest.mark.slow
+@pytest.mark.unchecked
+def test_stages_agree():
+    torch.compiler.reset()
+    eager, fast = (Population(config(**GOALS), Stage(name, "cpu", "float32")) for name in ("eager", "compiled"))
+    for _ in range(2):
+        check_same(fast.iterate(), eager.iterate())
+    for name, value in fast.tensors().items():
+        torch.testing.assert_close(value, eager.tensors()[name], rtol=1e-3, atol=1e-4, msg=name)
