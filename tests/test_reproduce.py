@@ -290,8 +290,9 @@ def start_two(folder):
     """A command that trains two populations for minutes, once both are at it."""
     command = [sys.executable, "-m", "dico", "reproduce", "tau", "sampling", *ON_CPU, "--seeds", "1", "--together"]
     process = subprocess.Popen(
-        [*command, "--folder", folder], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )
+        [*command, "--folder", folder], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # which shells let background jobs ignore
+    )  # fmt: skip
     runs = [folder / "quick" / name for name in ("tau", "sampling")]
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline and not all(_begun(run) for run in runs):
