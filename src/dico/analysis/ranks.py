@@ -1,5 +1,8 @@
 """Correlation of ranks: whether two things rise together, however steeply."""
 
+from collections.abc import Sequence
+
+import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -13,6 +16,19 @@ def rank_correlation(a: Float[Tensor, "*batch n"], b: Float[Tensor, "*batch n"])
     """
     a, b = (each - each.mean(-1, keepdim=True) for each in (_ranks(a), _ranks(b)))
     return (a * b).sum(-1) / (a.square().sum(-1) * b.square().sum(-1)).sqrt()
+
+
+def rank_correlations(
+    against: Sequence[float], measured: Sequence[Float[np.ndarray, " _"]]
+) -> Float[np.ndarray, " seeds"]:
+    """Of each seed that all levels have, the rank correlation over levels of what was measured with a number of each.
+
+    >>> rank_correlations([0.1, 0.3, 1.0], [np.array([1.0, 9.0]), np.array([2.0, 8.0]), np.array([4.0, 7.0])])
+    array([ 1., -1.])
+    """
+    seeds = min(map(len, measured))
+    by_seed = torch.tensor(np.stack([values[:seeds] for values in measured], 1))
+    return rank_correlation(torch.tensor(against, dtype=torch.float64).expand_as(by_seed), by_seed).numpy()
 
 
 def _ranks(values: Float[Tensor, "*batch n"]) -> Float[Tensor, "*batch n"]:

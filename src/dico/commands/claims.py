@@ -32,11 +32,11 @@ def run(options: Options, console: Console) -> int:
         check_place(options.json)
         if options.json.resolve() in [folder.resolve() for folder in options.runs]:
             raise ValueError(f"json must be another file than those that are judged, got {options.json}")
-    judged = [each.to_json() for each in judge([load(folder) for folder in options.runs])]
+    judged = judge([load(folder) for folder in options.runs])
     for table in tables(judged):
         console.print(table)
     if options.json is not None:
         with output_file(options.json) as scratch:
-            write_json(scratch, judged)
+            write_json(scratch, [each.to_json() for each in judged])
         say_where(options.json, console)
     return 0

@@ -1,6 +1,5 @@
 """``dico reproduce``."""
 
-import json
 import os
 import signal
 from collections.abc import Sequence
@@ -102,8 +101,8 @@ def finish(training: Training, options: Options, console: Console) -> None:
 
 def finish_all(folder: Path, console: Console) -> None:
     """Judge by all that the folder holds, and write the page."""
-    page = viz.write_reproduction(folder)
-    for table in tables(json.loads((folder / "claims.json").read_text("utf-8"))):
+    page, judged = viz.write_reproduction(folder)
+    for table in tables(judged):
         console.print(table)
     say_where(page, console)
 

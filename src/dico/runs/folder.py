@@ -10,10 +10,9 @@ from typing import Any
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
-from dico.constraints import parse_constraint
 from dico.members import NUMBERS, Member
 from dico.runs.run import Run
-from dico.runs.schema import Checkpoint, Row, RunError, Say, check_format, read_rows, warn
+from dico.runs.schema import Checkpoint, Row, RunError, Say, check_format, read_members, read_rows, warn
 
 
 @dataclass(frozen=True)
@@ -53,14 +52,7 @@ def open_folder(folder: Path) -> Run:
 def _members(path: Path) -> tuple[Member, ...]:
     """The members' records."""
     try:
-        members = tuple(Member(**record) for record in json.loads(path.read_text()))
-        if not members or [member.index for member in members] != list(range(len(members))):
-            raise TypeError("its records must have the indices 0, 1, 2, ... in order")
-        for member in members:
-            parse_constraint(member.constraint)
-            if not all(isinstance(getattr(member, name), int | float | None) for name in ("seed", *NUMBERS)):
-                raise TypeError(f"record {member.index} has a number that is none")
-        return members
+        return read_members(json.loads(path.read_text()))
     except (OSError, ValueError, TypeError, AttributeError) as error:
         raise RunError(f"{path} cannot be read ({error}): the run cannot be used") from None
 

@@ -7,7 +7,7 @@ Nothing is ever unpickled.
 
 import json
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,8 @@ from typing import Any
 from torch import Tensor
 
 from dico._files import FORMAT
+from dico.constraints import parse_constraint
+from dico.members import NUMBERS, Member
 
 Row = dict[str, Any]
 """A line of a metrics file."""
@@ -53,6 +55,18 @@ def check_format(path: Path, version: int) -> None:
     """A file of a newer version is refused."""
     if version > FORMAT:
         raise RunError(f"{path} was written by a newer dico (format {version}, this one reads {FORMAT}): upgrade dico")
+
+
+def read_members(records: Iterable[Mapping[str, Any]]) -> tuple[Member, ...]:
+    """The members that records are of; an error if they are not 0, 1, 2, ... with constraints and numbers."""
+    members = tuple(Member(**record) for record in records)
+    if not members or [member.index for member in members] != list(range(len(members))):
+        raise TypeError("its records must have the indices 0, 1, 2, ... in order")
+    for member in members:
+        parse_constraint(member.constraint)
+        if not all(isinstance(getattr(member, name), int | float | None) for name in ("seed", *NUMBERS)):
+            raise TypeError(f"record {member.index} has a number that is none")
+    return members
 
 
 def warn(text: str) -> None:

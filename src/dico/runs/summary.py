@@ -14,10 +14,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from dico._files import FORMAT, plain, whole
-from dico.constraints import parse_constraint
 from dico.members import Member
 from dico.runs.run import Run
-from dico.runs.schema import Checkpoint, Row, RunError, Say, check_format
+from dico.runs.schema import Checkpoint, Row, RunError, Say, check_format, read_members
 
 POINTS = 100
 """A curve has at most so many numbers: means over as many batches each."""
@@ -99,13 +98,25 @@ def open_summary(path: Path) -> Run:
     try:
         kept = json.loads(path.read_text("utf-8"))
         check_format(path, kept["summary"])
-        members = tuple(Member(**record) for record in kept["members"])
+        members = read_members(kept["members"])
         _check(kept, members)
         return Run(path, kept["config"], tuple(kept["groups"]), members, kept["session"], Summary(path, kept))
     except RunError:
         raise
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise RunError(f"{path} is no summary of a run ({error}): dico reproduce writes them") from None
+
+
+def about_run(run: Run) -> dict[str, Any] | None:
+    """What a run was trained on, as far as it tells; None if not at all."""
+    if isinstance(run.source, Summary):
+        return dict(run.source.about)
+    if "machine" in run.session:
+        return plain(run.session["machine"])
+    try:
+        return plain(json.loads((run.folder / "machine.json").read_text("utf-8")))
+    except (OSError, ValueError):
+        return None
 
 
 def is_summary(path: Path) -> bool:
@@ -124,10 +135,6 @@ def is_summary(path: Path) -> bool:
 
 def _check(kept: Mapping[str, Any], members: Sequence[Member]) -> None:
     """Every curve has a number for each member and point, and what teams do something for each member."""
-    if [member.index for member in members] != list(range(len(members))) or not members:
-        raise ValueError("its members must have the indices 0, 1, 2, ... in order")
-    for member in members:
-        parse_constraint(member.constraint)
     points = len(kept["frames"])
     if not all(isinstance(frames, int) for frames in kept["frames"]) or not points:
         raise ValueError("its frames must be whole numbers")

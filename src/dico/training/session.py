@@ -215,16 +215,12 @@ def _options(given: dict[str, Any]) -> SessionOptions:
     return SessionOptions(**given)
 
 
-def _corners(low: Sequence[float], high: Sequence[float]) -> dict[str, Sequence[float]]:
-    return {"obs_low": low, "obs_high": high}
-
-
 def _describe(population: AnyPopulation, folder: Path, options: SessionOptions) -> None:
     """What a run folder says of a training before its first iteration."""
     groups = [
         {"name": learner.team.name, "n_agents": learner.team.n_agents, "obs_dim": learner.team.obs_dim,
          "low": learner.team.low, "high": learner.team.high, "kind": population.config.policy_kind,
-         **({} if learner.team.obs_box is None else _corners(*learner.team.obs_box))}
+         **dict(zip(("obs_low", "obs_high"), learner.team.obs_box or (), strict=False))}
         for learner in population.learners
     ]  # fmt: skip
     block = population.at_once if isinstance(population, Blocks) else None

@@ -47,20 +47,23 @@ def write_figures(
     return save_figures(draw_figures(runs, stat=stat, seeds=seeds), folder, formats)
 
 
-def draw_figures(runs: Sequence[Run], *, stat: str = "mean", seeds: bool = False) -> dict[str, Figure]:
+def draw_figures(
+    runs: Sequence[Run], *, stat: str = "mean", seeds: bool = False, own_scale: bool = False
+) -> dict[str, Figure]:
     """All figures that make sense for the runs, by name.
 
     Of one run: its curves, decision and tracking; with a checkpoint also a map and trajectories; and, where they were
     kept, the distances between agents. Of several: one decision plot, and each run's own in a folder named after it.
+    ``own_scale`` gives every panel of a map its own colours.
     """
     check_comparable(runs)
     with warn_once():
         runs = [run.read() for run in align(runs)]
         if len(runs) == 1:
-            return _of_one(runs[0], stat, seeds)
+            return _of_one(runs[0], stat, seeds, own_scale)
         drawn = {"decision": draw_decision(runs, stat)}
         for run, name in zip(runs, run_names(runs), strict=True):
-            own = _of_one(run, stat, seeds)
+            own = _of_one(run, stat, seeds, own_scale)
             drawn |= {f"{name.replace('/', '-')}/{each}": figure for each, figure in own.items()}
         return drawn
 
@@ -70,7 +73,7 @@ def save_figures(drawn: dict[str, Figure], folder: Path, formats: Sequence[str] 
     return [path for name, figure in drawn.items() for path in save(figure, folder / name, formats)]
 
 
-def _of_one(run: Run, stat: str, seeds: bool) -> dict[str, Figure]:
+def _of_one(run: Run, stat: str, seeds: bool, own_scale: bool) -> dict[str, Figure]:
     drawn = {
         "curves": draw_curves(run, stat, seeds=seeds),
         "decision": draw_decision([run], stat),
@@ -79,7 +82,7 @@ def _of_one(run: Run, stat: str, seeds: bool) -> dict[str, Figure]:
     selection = _playable(run)
     if selection is not None:
         if isinstance(selection.task, MappedTask):
-            drawn["map"] = draw_map(selection)
+            drawn["map"] = draw_map(selection, own_scale=own_scale)
         elif selection.policies:
             drawn["map"] = draw_slice(selection, (0, 1))
         drawn["trajectories"] = draw_trajectories(selection)

@@ -3,13 +3,10 @@
 It is made from summaries alone, ``FOLDER/PRESET/NAME.json``, so it is drawn again anywhere, without the networks.
 """
 
-import json
 import warnings
 from collections.abc import Sequence
 from html import escape
-from math import isfinite
 from pathlib import Path
-from typing import Any
 
 from PIL import Image
 
@@ -17,12 +14,11 @@ from dico._files import write_json
 from dico.analysis import wall_seconds
 from dico.analysis.behaviour import behaviours
 from dico.analysis.claims import CLAIMS, Judged, judge
-from dico.runs import Run, RunError, Summary, load, write_summary
-from dico.runs.summary import is_summary
-from dico.viz.figures import draw_map
+from dico.runs import Run, RunError, load, write_summary
+from dico.runs.summary import about_run, is_summary
 from dico.viz.files import output_file
 from dico.viz.gallery import draw_figures, save_figures
-from dico.viz.kept import keep_pictures, kept_selection
+from dico.viz.kept import keep_pictures
 from dico.viz.page.inline import static
 from dico.viz.page.words import plural
 
@@ -32,8 +28,8 @@ PAPER_HOURS = 2000
 """GPU hours that the paper's final experiments took by its own estimate (app: Computational Resources Used)."""
 
 
-def write_reproduction(folder: Path) -> Path:
-    """Judge, draw and write ``index.html``, ``claims.json`` and ``figures/`` into the folder; the page's path."""
+def write_reproduction(folder: Path) -> tuple[Path, list[Judged]]:
+    """Judge, draw and write ``index.html``, ``claims.json`` and ``figures/`` into a folder; the page, and verdicts."""
     runs = summaries(folder)
     judged = judge(runs)
     figures = {run.folder: _draw(run, folder) for run in runs}
@@ -42,21 +38,19 @@ def write_reproduction(folder: Path) -> Path:
         write_json(scratch, [each.to_json() for each in judged])
     with output_file(path) as scratch:
         scratch.write_text(text, "utf-8")
-    return path
+    return path, judged
 
 
 def keep_run(run: Run, path: Path, command: str = "") -> None:
     """Write a run's summary, with what its members do, and its pictures beside it: all that the page is made from."""
-    machine = run.folder / "machine.json"
-    about = {"command": command} | (json.loads(machine.read_text("utf-8")) if machine.is_file() else {})
-    seconds = {"seconds": wall_seconds(run), "members": len(run.members)}
+    about = {"command": command, **(about_run(run) or {}), "seconds": wall_seconds(run), "members": len(run.members)}
     pictures = path.with_suffix(".npz")
     pictures.unlink(missing_ok=True)  # or those of an earlier training would be taken for its own
     try:
         keep_pictures(run, pictures)
     except RunError as error:
         warnings.warn(f"no pictures are kept: {error}", stacklevel=2)
-    write_summary(run, path, behaviours=behaviours(run), about=about | seconds)
+    write_summary(run, path, behaviours=behaviours(run), about=about)
 
 
 def summaries(folder: Path) -> list[Run]:
@@ -78,17 +72,14 @@ def markdown(judged: Sequence[Judged]) -> str:
     """
     rows = ["| runs | claim | verdict | effect | 95 % interval | of |", "|---|---|---|---|---|---|"]
     for each in judged:
-        effect, interval = _numbers(each)
-        rows.append(f"| {each.source} | {each.claim} | **{each.verdict}** | {effect} | {interval} | {_of(each)} |")
+        cells = (each.source, each.claim, f"**{each.verdict}**", each.effect_text, each.interval_text, each.of)
+        rows.append(f"| {' | '.join(cells)} |")
     return "\n".join(rows)
 
 
 def _draw(run: Run, folder: Path) -> list[Path]:
     """The figures of a run, as files; their paths from the folder."""
-    drawn = {name: figure for name, figure in draw_figures([run]).items() if name in FIGURES}
-    kept = kept_selection(run)
-    if kept is not None and "map" in drawn:
-        drawn["map"] = draw_map(kept, own_scale=True)
+    drawn = {name: figure for name, figure in draw_figures([run], own_scale=True).items() if name in FIGURES}
     place = folder / "figures" / f"{run.folder.parent.name}-{run.folder.stem}"
     written = save_figures(drawn, place, ("png",))
     for path in written:
@@ -108,7 +99,11 @@ def _page(runs: Sequence[Run], judged: Sequence[Judged], figures: dict[Path, lis
         for word, said in (("holds", "hold"), ("fails", "fail"), ("undecided", "undecided"))
     )
     hours = sum(_seconds(run) for run in runs) / 3600
-    took = f"{hours:.2g} hours of training; the paper's took about {PAPER_HOURS:,} GPU hours." if hours else ""
+    took = (
+        f"{hours:.2g} hours of training for what is here; the paper gives {PAPER_HOURS:,} GPU hours for all of its."
+        if hours
+        else ""
+    )
     parts = [
         "<!doctype html><html lang='en'><head><meta charset='utf-8'>",
         "<meta name='viewport' content='width=device-width, initial-scale=1'>",
@@ -128,12 +123,12 @@ def _claims_table(judged: Sequence[Judged]) -> str:
     head = "".join(f"<th>{name}</th>" for name in ("Claim", "Runs", "Verdict", "Effect", "95 % interval", "Of"))
     rows = []
     for each in judged:
-        effect, interval = _numbers(each)
         rows.append(
             f"<tr><td>{escape(each.claim)}<div class='said'>{escape(each.says)}</div></td><td>{escape(each.source)}"
             f"<div class='said'>{plural(each.seeds, 'seed')}</div></td>"
-            f"<td><span class='verdict {each.verdict}'>{each.verdict}</span></td><td class='number'>{effect}</td>"
-            f"<td class='number'>{interval}</td><td>{escape(_of(each))}</td></tr>"
+            f"<td><span class='verdict {each.verdict}'>{each.verdict}</span></td>"
+            f"<td class='number'>{each.effect_text}</td><td class='number'>{each.interval_text}</td>"
+            f"<td>{escape(each.of)}</td></tr>"
         )
     return f"<div class='table'><table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
 
@@ -144,25 +139,14 @@ def _experiment(run: Run, figures: Sequence[Path]) -> str:
         f"<figure><img loading='lazy' src='{escape(path.as_posix())}' alt='{path.stem} of {escape(name)}'></figure>"
         for path in figures
     )
-    about = {key: str(value) for key, value in _about(run).items() if value and key not in ("seconds", "members")}
+    about = {
+        key: str(value) for key, value in (about_run(run) or {}).items() if value and key not in ("seconds", "members")
+    }
     facts = [f"{key}: <code>{escape(value)}</code>" for key, value in about.items()]
     if _seconds(run):
         facts.append(f"trained for {_seconds(run) / 60:.3g} minutes, {len(run.members)} members")
     return f"<section><h2>{escape(name)}</h2><p class='said'>{' · '.join(facts)}</p>{shown}</section>"
 
 
-def _about(run: Run) -> dict[str, Any]:
-    return dict(run.source.about) if isinstance(run.source, Summary) else {}
-
-
 def _seconds(run: Run) -> float:
-    return float(_about(run).get("seconds") or 0.0)
-
-
-def _numbers(each: Judged) -> tuple[str, str]:
-    effect, low, high = (f"{value:.3g}" if isfinite(value) else "" for value in (each.effect, each.low, each.high))
-    return effect, f"{low} to {high}" if low else ""
-
-
-def _of(each: Judged) -> str:
-    return "; ".join(part for part in (each.measure, each.why) if part)
+    return float((about_run(run) or {}).get("seconds") or 0.0)

@@ -1,16 +1,14 @@
 """Navigation: diversity pays up to a point, and sits where the goals pull apart (sec:case_study, app:div_too_high)."""
 
-from itertools import pairwise
-
 import numpy as np
 
 from dico.analysis.claims.registry import claim
+from dico.analysis.claims.rewards import REWARD, in_order
 from dico.analysis.claims.sweep import MissingError, Sweep
 from dico.analysis.claims.verdict import Verdict, below, every, greater, positive
 from dico.analysis.members import FREE, bounds_of
 from dico.analysis.statistics import mean_interval
 
-REWARD = "reward per step"
 RIGHT, TOO_MUCH = "1", "1.5"
 AT_THE_MIDPOINT = 0.25
 """Distance to the goals' midpoint, in units of a goal's, within which agents have settled there."""
@@ -19,10 +17,7 @@ AT_THE_MIDPOINT = 0.25
 @claim("reward rises", "Reward rises with the desired SND, up to 1.", "sec:case_study", "navigation")
 def rises(sweep: Sweep) -> Verdict:
     """Every level up to 1 beats the one before."""
-    return every([
-        greater(sweep.final("reward", more), sweep.final("reward", less), REWARD, f"{more} over {less}")
-        for less, more in pairwise(_useful(sweep))
-    ])  # fmt: skip
+    return in_order(sweep, _useful(sweep)[::-1])
 
 
 @claim("1.5 is too much", "A desired SND of 1.5 ends below 1.", "app:div_too_high", "navigation")

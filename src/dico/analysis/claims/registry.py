@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,21 @@ class Judged(Verdict):
     """Fewest members of a level that did not diverge."""
     frames: int = 0
 
+    @property
+    def effect_text(self) -> str:
+        """As tables show it; empty if there is none."""
+        return _short(self.effect)
+
+    @property
+    def interval_text(self) -> str:
+        """As tables show it; empty if there is none."""
+        return f"{_short(self.low)} to {_short(self.high)}" if isfinite(self.low) else ""
+
+    @property
+    def of(self) -> str:
+        """What the effect is of, and what else there is to say."""
+        return "; ".join(part for part in (self.measure, self.why) if part)
+
     def to_json(self) -> dict[str, Any]:
         """As ``dico claims --json`` writes it: ``claim``, ``verdict``, ``effect``, ``low``, ``high`` and the rest."""
         first = ("claim", "verdict", "effect", "low", "high")
@@ -51,6 +67,10 @@ class Judged(Verdict):
 
 CLAIMS: list[Claim] = []
 """In the paper's order."""
+
+
+def _short(value: float) -> str:
+    return f"{value:.3g}" if isfinite(value) else ""
 
 
 def claim(name: str, says: str, label: str, experiment: str | None) -> Callable[[Judge], Judge]:

@@ -1,6 +1,7 @@
 """Sampling: diversity explores (sec:sampling, app:sampling)."""
 
 from dico.analysis.claims.registry import claim
+from dico.analysis.claims.rewards import in_order
 from dico.analysis.claims.sweep import Sweep
 from dico.analysis.claims.verdict import Verdict, above, every, greater
 from dico.analysis.members import FREE
@@ -14,10 +15,7 @@ APART = 105.0
 @claim("order", "5 beats free, which beats 0.", "sec:sampling", "sampling")
 def order(sweep: Sweep) -> Verdict:
     """Final rewards."""
-    five, free, none = (sweep.final("reward", level) for level in (DIVERSE, FREE, "0"))
-    return every([
-        greater(five, free, "reward per step", "5 over free"), greater(free, none, "reward per step", "free over 0"),
-    ])  # fmt: skip
+    return in_order(sweep, (DIVERSE, FREE, "0"))
 
 
 @claim("fewer cells twice", "At 5 fewer cells are visited by several agents.", "app:sampling", "sampling")

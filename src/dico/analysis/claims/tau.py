@@ -3,13 +3,12 @@
 from collections.abc import Callable
 
 import numpy as np
-import torch
 
 from dico.analysis.claims.registry import claim
 from dico.analysis.claims.sweep import MissingError, Sweep, scatter
 from dico.analysis.claims.verdict import Verdict, positive
 from dico.analysis.members import bounds_of, desired_of
-from dico.analysis.ranks import rank_correlation
+from dico.analysis.ranks import rank_correlations
 from dico.members import parse_level
 
 
@@ -30,11 +29,8 @@ def _ranked(sweep: Sweep, measure: Callable[[Sweep, str], np.ndarray]) -> np.nda
     desired = {member.constraint for run in sweep.runs for member in run.members}
     if len(desired) > 1 or not bounds_of(min(desired))[0] > 0:
         raise MissingError("a comparison of tau needs one desired SND above 0 for all")
-    measured = [measure(sweep, level) for level in sweep.levels]
-    seeds = min(map(len, measured))
-    by_seed = torch.tensor(np.stack([own[:seeds] for own in measured], 1))
-    taus = torch.tensor([float(parse_level(level)["tau"]) for level in sweep.levels], dtype=torch.float64)
-    return rank_correlation(taus.expand_as(by_seed), by_seed).numpy()
+    taus = [float(parse_level(level)["tau"]) for level in sweep.levels]
+    return rank_correlations(taus, [measure(sweep, level) for level in sweep.levels])
 
 
 def _scatter(sweep: Sweep, level: str) -> np.ndarray:

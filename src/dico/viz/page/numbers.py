@@ -1,6 +1,5 @@
 """A run in numbers, as JSON for the page: the summary of its levels, and its curves."""
 
-import json
 from typing import Any
 
 import numpy as np
@@ -9,7 +8,8 @@ from jaxtyping import Float, Int
 from dico import analysis
 from dico._files import plain
 from dico.analysis import Band, LevelSummary
-from dico.runs import Run, Summary
+from dico.runs import Run
+from dico.runs.summary import about_run
 from dico.viz.axis import Axis
 from dico.viz.limits import max_snd_limit
 from dico.viz.page.encode import floats, quantise
@@ -46,7 +46,7 @@ def numbers(run: Run, stat: str, along: Axis) -> dict[str, Any]:
         "curves": _curves(run, stat, kept),
         "distances": _distances(run),
         "config": plain(dict(run.config)),
-        "machine": _machine(run),
+        "machine": about_run(run),
         "command": command(run.config, run.session),
         "how": about(run),
     }
@@ -134,17 +134,6 @@ def _summary(level: LevelSummary, finals: Float[np.ndarray, " seeds"], along: Ax
 
 def _interval(band: Band) -> list[float | None]:
     return [plain(float(value)) for value in (band.centre, band.low, band.high)]
-
-
-def _machine(run: Run) -> dict[str, Any] | None:
-    if "machine" in run.session:
-        return plain(run.session["machine"])
-    if isinstance(run.source, Summary):
-        return dict(run.source.about)
-    try:
-        return plain(json.loads((run.folder / "machine.json").read_text("utf-8")))
-    except (OSError, ValueError):
-        return None
 
 
 def _group(run: Run) -> Any:
