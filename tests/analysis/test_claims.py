@@ -332,6 +332,16 @@ def test_what_is_missing_is_said_and_left_open(tmp_path):
     assert found["navigation: midpoint"].to_json()["effect"] is None
 
 
+def test_a_shorter_piece_is_judged_apart_and_lists_only_what_it_tells(tmp_path):
+    whole = made_up(tmp_path / "whole.json", "navigation", levels(**NAVIGATION))
+    piece = made_up(tmp_path / "piece.json", "navigation", levels(l1=2.0, l1_5=1.0), points=POINTS - 5)
+    alone, beside = (
+        {each.claim for each in judge(runs) if "piece" in each.source} for runs in ([piece], [whole, piece])
+    )
+    assert alone - beside == {"navigation: reward rises"}
+    assert {"control", "navigation: 1.5 is too much", "navigation: midpoint"} <= beside
+
+
 @pytest.mark.parametrize("seeds", [1, 2])
 def test_one_or_two_seeds_decide_nothing_but_control(tmp_path, seeds):
     run = made_up(tmp_path / "run.json", "navigation", levels(SURE[:seeds], **NAVIGATION))

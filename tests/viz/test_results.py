@@ -21,7 +21,7 @@ def redrawn(tmp_path_factory):
     for path in summaries(RESULTS):
         place = folder / path.folder.relative_to(RESULTS)
         place.parent.mkdir(exist_ok=True)
-        for each in (path.folder, path.folder.with_suffix(".npz")):
+        for each in path.folder.parent.glob(f"{path.folder.stem}.*"):
             shutil.copy(each, place.with_name(each.name))
     write_reproduction(folder)
     return folder

@@ -60,7 +60,7 @@ def summaries(folder: Path) -> list[Run]:
         raise RunError(f"{folder} has no summaries (PRESET/NAME.json) yet: dico reproduce writes them")
     order = list(dict.fromkeys(each.experiment for each in CLAIMS))
     rank = {name: k for k, name in enumerate(order)}
-    return sorted(found, key=lambda run: (rank.get(run.config["task"], len(rank)), str(run.folder)))
+    return sorted(found, key=lambda run: (rank.get(run.config["task"], len(rank)), run.folder.parent, run.folder.stem))
 
 
 def markdown(judged: Sequence[Judged]) -> str:

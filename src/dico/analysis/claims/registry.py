@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dico._files import plain
-from dico.analysis.claims.sweep import MissingError, Sweep, sweeps
+from dico.analysis.claims.sweep import MissingError, Sweep, alike, sweeps
 from dico.analysis.claims.verdict import Verdict, unknown
 from dico.runs import Run, RunError
 
@@ -85,18 +85,32 @@ def claim(name: str, says: str, label: str, experiment: str | None) -> Callable[
 
 
 def judge(runs: Sequence[Run]) -> list[Judged]:
-    """Every claim that is about the experiments of these runs, for each experiment by itself."""
-    found = []
-    for sweep in sweeps(runs):
-        frames = int(sweep.frames[-1])
-        seeds = min(int(np.isfinite(sweep.final("reward", level)).sum()) for level in sweep.levels)
-        for each in CLAIMS:
-            if each.experiment not in (None, sweep.experiment):
-                continue
-            try:
-                verdict = each.judge(sweep) if len(sweep.frames) >= SHORTEST else unknown("the training is too short")
-            except (MissingError, RunError) as error:
-                verdict = unknown(str(error))
-            about: dict[str, Any] = {"claim": each.name, "says": each.says, "label": each.label, "source": sweep.source}
-            found.append(Judged(**vars(verdict), **about, experiment=sweep.experiment, seeds=seeds, frames=frames))
-    return found
+    """Every claim that is about the experiments of these runs, for each experiment by itself.
+
+    Runs of one experiment that are not of the same length are judged apart. What one of them cannot tell, for want of
+    levels, is then not listed for it where another tells it.
+    """
+    judged = [(sweep, _judge(sweep, each)) for sweep in sweeps(runs) for each in _about(sweep)]
+    told = [(sweep, verdict.claim) for sweep, verdict in judged if isfinite(verdict.effect)]
+    return [
+        verdict
+        for sweep, verdict in judged
+        if isfinite(verdict.effect)
+        or not any(verdict.claim == name and alike(sweep.runs[0], other.runs[0]) for other, name in told)
+    ]
+
+
+def _about(sweep: Sweep) -> list[Claim]:
+    return [each for each in CLAIMS if each.experiment in (None, sweep.experiment)]
+
+
+def _judge(sweep: Sweep, claim: Claim) -> Judged:
+    try:
+        verdict = claim.judge(sweep) if len(sweep.frames) >= SHORTEST else unknown("the training is too short")
+    except (MissingError, RunError) as error:
+        verdict = unknown(str(error))
+    return Judged(
+        **vars(verdict), claim=claim.name, says=claim.says, label=claim.label,
+        source=sweep.source, experiment=sweep.experiment, frames=int(sweep.frames[-1]),
+        seeds=min(int(np.isfinite(sweep.final("reward", level)).sum()) for level in sweep.levels),
+    )  # fmt: skip

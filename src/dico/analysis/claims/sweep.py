@@ -165,18 +165,22 @@ def sweeps(runs: Sequence[Run]) -> list[Sweep]:
     return [Sweep(tuple(align(each))) for each in joined]
 
 
-def _is_piece(run: Run, other: Run) -> bool:
+def alike(run: Run, other: Run) -> bool:
     """Whether two runs are of one experiment; a setting that one of them, being older, does not tell is no matter."""
-    (mine, varied, ends), (theirs, also, others) = (_settings(each) for each in (run, other))
-    alike = all(mine[name] == theirs[name] for name in mine.keys() & theirs.keys())
-    return alike and varied == also and np.array_equal(ends, others)
+    (mine, varied), (theirs, also) = _settings(run), _settings(other)
+    return varied == also and all(mine[name] == theirs[name] for name in mine.keys() & theirs.keys())
 
 
-def _settings(run: Run) -> tuple[dict[str, Any], list[str], Float[np.ndarray, " iterations"]]:
-    """What pieces of one experiment have in common: settings, the names of what varies, and frames."""
+def _is_piece(run: Run, other: Run) -> bool:
+    """Whether they are also of the same length."""
+    ends, others = (thin_ends(torch.from_numpy(frames(each))).numpy() for each in (run, other))
+    return np.array_equal(ends, others) and alike(run, other)
+
+
+def _settings(run: Run) -> tuple[dict[str, Any], list[str]]:
+    """What runs of one experiment have in common: settings, and the names of what varies."""
     varied = [field for field in group_fields(run) if field != "constraint"]
-    common = {name: value for name, value in run.config.items() if name not in (*PIECES, *varied)}
-    return common, varied, thin_ends(torch.from_numpy(frames(run))).numpy()
+    return {name: value for name, value in run.config.items() if name not in (*PIECES, *varied)}, varied
 
 
 def running_mean(values: Float[np.ndarray, "seeds points"], window: int) -> Float[np.ndarray, "seeds windows"]:
