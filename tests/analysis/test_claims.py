@@ -336,7 +336,7 @@ def test_a_shorter_piece_is_judged_apart_and_lists_only_what_it_tells(tmp_path):
     whole = made_up(tmp_path / "whole.json", "navigation", levels(**NAVIGATION))
     piece = made_up(tmp_path / "piece.json", "navigation", levels(l1=2.0, l1_5=1.0), points=POINTS - 5)
     alone, beside = (
-        {each.claim for each in judge(runs) if "piece" in each.source} for runs in ([piece], [whole, piece])
+        {each.claim for each in judge(runs) if each.source.endswith("/piece")} for runs in ([piece], [whole, piece])
     )
     assert alone - beside == {"navigation: reward rises"}
     assert {"control", "navigation: 1.5 is too much", "navigation: midpoint"} <= beside
