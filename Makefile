@@ -6,7 +6,7 @@ export GOMP_SPINCOUNT ?= 1000
 # A folder of its own for each demo, so that none writes over another.
 DEMO := runs/demo-$(shell date +%Y%m%d-%H%M%S)
 
-.PHONY: demo test test-all lint bench clean
+.PHONY: demo test test-all lint bench fuzz clean
 
 demo: .venv/installed
 	$(BIN)/dico train navigation --snd 0 0.3 1 2 free --seeds 2 --run $(DEMO)
@@ -28,6 +28,11 @@ lint: .venv/installed
 	$(BIN)/ruff format --check
 	$(BIN)/pyright
 	$(BIN)/lint-imports
+
+# Kills, spoilt folders, hostile words and calls, for so many minutes; docs/reliability.md has what came out.
+MINUTES ?= 5
+fuzz: .venv/installed
+	cd tests && OMP_NUM_THREADS=1 ../$(BIN)/python -m fuzzing $(MINUTES)
 
 bench: .venv/installed
 	$(BIN)/python benchmarks/snd.py

@@ -142,7 +142,7 @@ def test_a_summary_that_cannot_be_read_is_not_passed_over(capsys, tmp_path):
     (tmp_path / "quick" / "tag.json").write_text((tmp_path / "quick" / "tau.json").read_text()[:200])
     status, _, err = dico(capsys, "reproduce", "--redraw", "--folder", tmp_path)
     assert status == 2
-    assert "tag.json is no summary" in err
+    assert "tag.json cannot be used: it is no JSON" in err
     status, _, err = dico(capsys, "reproduce", "tau", "--redraw", "--folder", tmp_path)
     assert status == 2
     assert "takes no experiments" in err

@@ -3,6 +3,7 @@
 It stands outside :mod:`dico.runs` because adapters, which import the method alone, write run folders too.
 """
 
+import hashlib
 import json
 import math
 import os
@@ -41,7 +42,7 @@ def plain(value: Any) -> Any:
 @contextmanager
 def whole(path: Path) -> Iterator[Path]:
     """A scratch file of the same ending that becomes ``path`` if all goes well, and is gone otherwise."""
-    scratch = path.with_name(f".part-{path.name}")
+    scratch = path.with_name(f".part-{os.getpid()}-{path.name}")
     try:
         yield scratch
         scratch.replace(path)
@@ -57,3 +58,36 @@ def write_json(path: Path, value: Any) -> None:
         file.write("\n")
         file.flush()
         os.fsync(file.fileno())
+
+
+def flush(path: Path) -> None:
+    """See to it that a file's bytes, or a folder's list of names, are on the disk and not on their way to it."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    except OSError:
+        if not path.is_dir():  # some file systems keep no folder open
+            raise
+    finally:
+        os.close(handle)
+
+
+def checksum(path: Path) -> str:
+    """SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def sealed(record: Mapping[str, Any]) -> dict[str, Any]:
+    """A record with a checksum of itself; :func:`is_sealed` sees whether it still is what it was.
+
+    >>> is_sealed(sealed({"frames": 10})), is_sealed(sealed({"frames": 10}) | {"frames": 11}), is_sealed({"frames": 10})
+    (True, False, False)
+    """
+    text = json.dumps(dict(record), sort_keys=True)
+    return {**record, "seal": hashlib.sha256(text.encode()).hexdigest()}
+
+
+def is_sealed(record: Mapping[str, Any]) -> bool:
+    """Whether a record has the checksum of what it says."""
+    return sealed({name: value for name, value in record.items() if name != "seal"}) == record

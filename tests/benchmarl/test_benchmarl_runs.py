@@ -165,7 +165,7 @@ def test_what_cannot_be_opened_says_why(copied, tmp_path):
     with pytest.raises(RunError, match=r"written by a newer dico .*: upgrade dico"):
         dico.load(folder)
     described.write_text(json.dumps(saved | {"config": {"task": "navigation"}}))
-    with pytest.raises(RunError, match=r"does not tell task_options, algorithm, .*metric"):
+    with pytest.raises(RunError, match=r"does not tell config.task_options, config.algorithm, .*metric"):
         dico.load(folder)
     described.write_text("{")
     with pytest.raises(RunError, match="cannot be read"):

@@ -149,6 +149,7 @@ def longer(folder, frames=480):
     path = folder / "config.json"
     saved = json.loads(path.read_text())
     saved["config"]["frames"] = frames
+    del saved["seal"]  # or the change would be taken for damage
     path.write_text(json.dumps(saved))
 
 
@@ -187,7 +188,7 @@ def test_lost_lines_of_the_metrics_are_warned_of_and_the_file_stays_readable(tmp
     with pytest.warns(UserWarning, match="has lost lines"):
         session.resume(trained.folder)
     assert b"\0" not in path.read_bytes()
-    assert trained.rows()[-1]["frames"] == 480
+    assert load(trained.folder).rows()[-1]["frames"] == 480
 
 
 def test_a_diverging_member_is_reported_and_marked_and_the_others_go_on(tmp_path):
@@ -247,7 +248,7 @@ def test_what_cannot_be_opened_or_resumed_says_why(tmp_path):
     with pytest.raises(RunError, match=r"newer dico \(format 99"):
         load(trained.folder)
     path.write_text("{")
-    with pytest.raises(RunError, match="cannot be read"):
+    with pytest.raises(RunError, match=r"config\.json cannot be used: it is no JSON"):
         load(trained.folder)
 
 
@@ -270,9 +271,7 @@ def test_a_failed_checkpoint_leaves_the_last_one_intact(tmp_path, monkeypatch, e
         raise error
 
     monkeypatch.setattr("dico.training.checkpoint.save_file", fails)
-    saved = json.loads((trained.folder / "config.json").read_text())
-    saved["config"]["frames"] = 480
-    (trained.folder / "config.json").write_text(json.dumps(saved))
+    longer(trained.folder)
     with pytest.raises(RunError, match=r"No space left.*earlier ones are intact"):
         session.resume(trained.folder)
     assert trained.checkpoints()[0].frames == 240

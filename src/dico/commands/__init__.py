@@ -40,9 +40,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with _warnings_on(errors):
             command, options = parse(arguments)
             return command.run(options, console)
-    except (ValueError, ImportError) as error:
+    except BrokenPipeError:
+        raise
+    except (ValueError, ImportError, OSError, OverflowError, MemoryError) as error:
         errors.print("error:", style="bold red", end=" ")
-        errors.print(error, markup=False, highlight=False, soft_wrap=True)
+        errors.print(_line(error), markup=False, highlight=False, soft_wrap=True)
         return 2
     except KeyboardInterrupt:
         return 130
@@ -83,6 +85,15 @@ def _warnings_on(errors: Console) -> Iterator[None]:
         warnings.showwarning = lambda text, *_, **__: errors.print(f"warning: {text}", markup=False, highlight=False)
         warnings.filterwarnings("ignore", module=r"torch\._inductor")  # the compiler's remarks on its own code
         yield
+
+
+def _line(error: Exception) -> str:
+    """What went wrong, in a line; a system's error names its file."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename or 'the system'}: {error.strerror}"
+    if isinstance(error, MemoryError):
+        return "there is not enough memory"
+    return " ".join(str(error).split("\n"))
 
 
 def _help(console: Console) -> None:

@@ -92,7 +92,7 @@ def _state(folder: Path, config: Config) -> State:
         run = load(folder)
     except RunError as error:
         raise RunError(f"{error}; move it away, or choose another --folder") from None
-    saved = Config.from_json(dict(run.config)) if "stage" in run.session else None
+    saved = session.read_config(run) if "stage" in run.session else None
     if saved != config:
         changed = f" ({', '.join(config.differs_from(saved))})" if saved else ""
         raise RunError(

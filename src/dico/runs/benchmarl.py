@@ -5,6 +5,7 @@ member; a folder of several, such as a multirun's, is a population.
 """
 
 import json
+import math
 import pickle
 import shlex
 import warnings
@@ -21,13 +22,18 @@ from torch import Tensor
 
 from dico.constraints import order
 from dico.members import Member
+from dico.runs.reading import read_json, read_rows
 from dico.runs.run import Run
-from dico.runs.schema import COMMON, Checkpoint, Row, RunError, Say, check_format, read_rows
+from dico.runs.schema import COMMON, Checkpoint, Row, RunError, Say, check_config
+from dico.runs.shapes import ANYTHING, COUNT, INDEX, LEVEL, TEXT, Shape, check
 
 DEPTH = 4
 """How far below a folder experiments are looked for: multirun/DATE/TIME/JOB/EXPERIMENT."""
-NEEDED = ("task", "task_options", "algorithm", "frames", "hidden", "squash_shared", "gradient", "metric")
-"""Settings without which a run can be neither opened nor described."""
+EXPERIMENT: Shape = {
+    "constraint": LEVEL, "seed": INDEX, "config": {"frames_per_batch": COUNT}, "terms?": {},
+    "session": {"actions": TEXT, "command": ANYTHING},
+}  # fmt: skip
+"""What ``dico.json`` holds beside what ``config.json`` does."""
 AS_PLAYED = {
     "clamp": "algorithm.use_tanh_mapping=False",
     "tanh": "algorithm.use_tanh_normal=True",
@@ -40,13 +46,17 @@ class Experiments:
     """Where the numbers and networks of experiments are: a folder for each member."""
 
     folders: tuple[Path, ...]
+    constraints: tuple[str, ...]
+    """Of the members."""
+    iterations: int
+    """Of a whole training."""
 
     def rows(self, say: Say) -> list[Row]:
         """All members' lines, iteration by iteration."""
         rows = [
             row | {"member": index}
-            for index, folder in enumerate(self.folders)
-            for row in read_rows(folder / "metrics.jsonl", say)
+            for index, (folder, constraint) in enumerate(zip(self.folders, self.constraints, strict=True))
+            for row in read_rows(folder / "metrics.jsonl", [constraint], self.iterations, say)
         ]
         return sorted(rows, key=lambda row: row["iteration"])
 
@@ -110,20 +120,16 @@ def open_experiments(folder: Path) -> Run:
     levels = list(dict.fromkeys(member.constraint for member in members))
     config = first["config"] | {"snd": levels, "seeds": len(seeds), "first_seed": min(seeds)}
     session = first["session"] | {"command": _command(first["session"]["command"], members)}
-    return Run(folder, config, tuple(first["groups"]), members, session, Experiments(tuple(ordered)))
+    iterations = math.ceil(config["frames"] / config["frames_per_batch"])
+    source = Experiments(tuple(ordered), tuple(member.constraint for member in members), iterations)
+    return Run(folder, config, tuple(first["groups"]), members, session, source)
 
 
 def _read(path: Path) -> Mapping[str, Any]:
-    try:
-        saved = json.loads(path.read_text())
-        check_format(path, saved["format"])
-        lacking = [name for name in NEEDED if name not in saved["config"]]
-        if lacking:
-            raise RunError(f"{path} does not tell {', '.join(lacking)}: the run cannot be used")
-        read = {name: saved[name] for name in ("constraint", "seed", "config", "groups", "session")}
-        return read | {"terms": saved.get("terms", {})}
-    except (json.JSONDecodeError, KeyError, TypeError) as error:
-        raise RunError(f"{path} cannot be read ({error}): the run cannot be used") from None
+    saved = check(check_config(read_json(path), path), EXPERIMENT, path)
+    return {name: saved[name] for name in ("constraint", "seed", "config", "groups", "session")} | {
+        "terms": saved.get("terms", {})
+    }
 
 
 def _check_alike(folder: Path, one: Path, this: Mapping[str, Any], other: Path, that: Mapping[str, Any]) -> None:

@@ -1,6 +1,7 @@
 """Folders that ``dico train`` writes, read back."""
 
-import json
+import math
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -10,9 +11,15 @@ from typing import Any
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
+from dico._files import checksum, is_sealed
 from dico.members import NUMBERS, Member
+from dico.runs.reading import check_plain, parse_json, read_json, read_rows, warn
 from dico.runs.run import Run
-from dico.runs.schema import Checkpoint, Row, RunError, Say, check_format, read_members, read_rows, warn
+from dico.runs.schema import META, STATE, Checkpoint, Row, RunError, Say, check_config, check_members
+from dico.runs.shapes import COUNT, INDEX, LEVEL, check
+
+NAME = re.compile(r"checkpoint-([1-9][0-9]{0,17})")
+"""Of a checkpoint's folder, with its frames."""
 
 
 @dataclass(frozen=True)
@@ -20,10 +27,14 @@ class Folder:
     """Where the numbers and networks of a population are: one folder for all members."""
 
     path: Path
+    constraints: tuple[str, ...]
+    """Of the members."""
+    iterations: int
+    """Of the whole training."""
 
     def rows(self, say: Say) -> list[Row]:
         """All lines of ``metrics.jsonl``."""
-        return list(read_rows(self.path / "metrics.jsonl", say))
+        return list(read_rows(self.path / "metrics.jsonl", self.constraints, self.iterations, say))
 
     def checkpoints(self, say: Say) -> list[Checkpoint]:
         """Whole checkpoints, newest first."""
@@ -40,49 +51,77 @@ class Folder:
 def open_folder(folder: Path) -> Run:
     """Open a folder that has a ``config.json``."""
     path = folder / "config.json"
-    try:
-        saved = json.loads(path.read_text())
-        check_format(folder, saved["format"])
-        members = _old_members(saved) if "members" in saved else _members(folder / "members.json")
-        return Run(folder, saved["config"], tuple(saved["groups"]), members, saved["session"], Folder(folder))
-    except (json.JSONDecodeError, KeyError, TypeError) as error:
-        raise RunError(f"{path} cannot be read ({error}): the run cannot be used") from None
+    saved = check_config(read_json(path), path)
+    check(saved["config"], {"frames_per_batch": COUNT}, path, "config")
+    if "members" in saved:
+        members = _old_members(saved, path)
+    else:
+        members = check_members(read_json(folder / "members.json"), folder / "members.json")
+    iterations = math.ceil(saved["config"]["frames"] / saved["config"]["frames_per_batch"])
+    source = Folder(folder, tuple(member.constraint for member in members), iterations)
+    return Run(folder, saved["config"], tuple(saved["groups"]), members, saved["session"], source)
 
 
-def _members(path: Path) -> tuple[Member, ...]:
-    """The members' records."""
-    try:
-        return read_members(json.loads(path.read_text()))
-    except (OSError, ValueError, TypeError, AttributeError) as error:
-        raise RunError(f"{path} cannot be read ({error}): the run cannot be used") from None
+def check_unchanged(folder: Path) -> None:
+    """An error if what describes a run is not what was written; folders of earlier versions do not tell."""
+    path = folder / "config.json"
+    saved = read_json(path)
+    told = saved.get("checksums", {}).get("members.json")
+    if told and checksum(folder / "members.json") != told:
+        raise RunError(f"{folder / 'members.json'} was changed since it was written")
+    if "seal" in saved and not is_sealed(saved):
+        raise RunError("it was changed since it was written; if that was you, remove its seal")
 
 
-def _old_members(saved: Mapping[str, Any]) -> tuple[Member, ...]:
+def _old_members(saved: Mapping[str, Any], path: Path) -> tuple[Member, ...]:
     """Of a folder of format 1, which has pairs of constraint and seed, and one value for all of every number."""
     common = {name: saved["config"].get(name) for name in NUMBERS}
+    for k, pair in enumerate(saved["members"] if isinstance(saved["members"], list) else [saved["members"]]):
+        if not isinstance(pair, list) or len(pair) != 2:
+            raise RunError(f"{path} cannot be used: members[{k}] must be a constraint and a seed, got {pair!r}")
+        check(pair[0], LEVEL, path, f"members[{k}]")
+        check(pair[1], INDEX, path, f"members[{k}]")
     records = (Member(k, text, seed) for k, (text, seed) in enumerate(saved["members"]))
     return tuple(replace(record, **common).with_name(["constraint"]) for record in records)
 
 
 def read_checkpoints(folder: Path, say: Say = warn) -> Iterator[Checkpoint]:
-    """Whole checkpoints, newest first; half-written ones are left out and told of."""
+    """Whole checkpoints, newest first; others are left out and told of."""
     for _, path in sorted(checkpoint_folders(folder).items(), reverse=True):
         try:
-            meta = json.loads((path / "meta.json").read_text())
-            with safe_open(path / "state.safetensors", "pt"):  # checks its header against its length
-                pass
-            yield Checkpoint(path, meta, partial(read_tensors, path))
-        except (OSError, json.JSONDecodeError, SafetensorError):
-            say(f"{path} is not whole and left out")
+            yield read_checkpoint(path)
+        except OSError as error:
+            say(f"{path} cannot be read ({error.strerror or error}) and is left out")
+        except RunError as error:
+            say(f"{error}; it is left out")
+
+
+def read_checkpoint(path: Path) -> Checkpoint:
+    """A checkpoint that is what was written, by its checksums; ``RunError`` if not, ``OSError`` if the disk fails.
+
+    One of an earlier version has none, and is taken to be whole if its header fits its length.
+    """
+    try:
+        meta = check(parse_json(path / "meta.json"), META, path / "meta.json")
+        if checkpoint_folders(path.parent).get(meta["frames"]) != path:
+            raise RunError(f"meta.json is of {meta['frames']} frames")
+        check_plain(path / STATE)
+        told = meta.get("checksums", {}).get(STATE)
+        if ("seal" in meta or told) and not (is_sealed(meta) and checksum(path / STATE) == told):
+            raise RunError("it is not what was written")
+        with safe_open(path / STATE, "pt"):  # checks its header against its length
+            return Checkpoint(path, meta, partial(read_tensors, path))
+    except (FileNotFoundError, NotADirectoryError, SafetensorError, RunError) as error:
+        raise RunError(f"{path} is not whole ({error})") from None
 
 
 def read_tensors(checkpoint: Path, having: str = "") -> dict[str, Tensor]:
     """The tensors of a checkpoint whose names hold a text; the others are not read."""
-    with safe_open(checkpoint / "state.safetensors", "pt") as file:
+    with safe_open(checkpoint / STATE, "pt") as file:
         return {name: file.get_tensor(name) for name in file.keys() if having in name}  # noqa: SIM118
 
 
 def checkpoint_folders(folder: Path) -> dict[int, Path]:
     """Checkpoints by their frames, whole or not."""
-    names = {path: path.name.removeprefix("checkpoint-") for path in folder.glob("checkpoint-*")}
-    return {int(number): path for path, number in names.items() if number.isdigit()}
+    found = ((path, NAME.fullmatch(path.name)) for path in folder.glob("checkpoint-*"))
+    return {int(name[1]): path for path, name in found if name}

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -17,7 +18,8 @@ from dico.analytical import mlp_policy
 from dico.constraints import equal, parse_constraint
 from dico.members import FIELDS, NUMBERS, Member, text_of, varying
 from dico.policy import DiCo
-from dico.runs.schema import COMMON, Checkpoint, Row, RunError, Say, warn
+from dico.runs.reading import warn
+from dico.runs.schema import COMMON, Checkpoint, Row, RunError, Say
 from dico.tasks import Task, from_settings
 
 
@@ -95,7 +97,11 @@ class Run:
     def task(self) -> Task:
         """The task that it was trained on, with its settings, if its episodes can be played as they were."""
         self.source.check_playable(self)
-        task, own = from_settings(self.config["task"], self.config["task_options"]), [g["name"] for g in self.groups]
+        try:
+            task = from_settings(self.config["task"], self.config["task_options"])
+        except ValueError as error:
+            raise RunError(f"the task of {self.folder} cannot be made: {error}") from None
+        own = [group["name"] for group in self.groups]
         lacking = [group.name for group in task.groups if group.name not in own]
         if lacking:
             raise RunError(
@@ -122,6 +128,8 @@ class Run:
         having = [row for row in rows if name in row]  # a run that an older version began has lines without
         several = (len(having[0][name]),) if having and isinstance(having[0][name], list) else ()
         values = torch.full((len(self.members), iterations, *several), torch.nan, dtype=torch.float64)
+        if any(len(row[name]) != several[0] if several else isinstance(row[name], list) for row in having):
+            raise RunError(f"{name} of {self.folder} has not as many numbers in every line")
         if having:
             place = torch.tensor([(row["member"], row["iteration"] - 1) for row in having]).T
             values[*place] = torch.tensor([_numbers(row[name]) for row in having], dtype=torch.float64)
@@ -181,10 +189,15 @@ class Run:
         prefix = f"{self._group(group)['name']}.policy."
         chosen = list(range(len(self.members)) if indices is None else indices)
         saved = {k.removeprefix(prefix): v for k, v in newest.tensors().items() if k.startswith(prefix)}
-        policy = self._build(group, members=(len(chosen),))
-        if saved["tau"].ndim == 0:  # of a folder of format 1
-            saved["tau"] = saved["tau"].expand(len(self.members))
-        policy.load_state_dict({name: v if name in COMMON else v[chosen] for name, v in saved.items()})
+        try:
+            if saved["tau"].ndim == 0:  # of a folder of format 1
+                saved["tau"] = saved["tau"].expand(len(self.members))
+            self._check_size(group, saved)
+            policy = self._build(group, members=(len(chosen),))
+            policy.load_state_dict({name: v if name in COMMON else v[chosen] for name, v in saved.items()})
+        except (RuntimeError, LookupError) as error:
+            reason = str(error).splitlines()[-1].strip()
+            raise RunError(f"{newest.folder} holds other networks than {self.folder} tells of: {reason}") from None
         return policy.eval()
 
     def member(self, snd: str | float | None = None, seed: int = 0, **numbers: float) -> Member:
@@ -240,6 +253,14 @@ class Run:
             squash_shared=own["squash_shared"], gradient=own["gradient"], metric=own["metric"],
             tau=torch.zeros(members),
         )  # fmt: skip
+
+    def _check_size(self, group: str | None, saved: Mapping[str, Tensor]) -> None:
+        """Before networks are made as large as a file says, see whether there are as many numbers for them."""
+        spec = self._group(group)
+        widths = [spec["obs_dim"], *spec.get("hidden", self.config["hidden"]), len(spec["low"])]
+        numbers = len(self.members) * spec["n_agents"] * sum(a * b for a, b in pairwise(widths))
+        if numbers > sum(value.numel() for value in saved.values()):
+            raise RuntimeError(f"they are too small for {spec['n_agents']} agents with layers of {widths}")
 
     def _group(self, name: str | None) -> Mapping[str, Any]:
         named = {group["name"]: group for group in self.groups}

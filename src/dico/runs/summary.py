@@ -15,8 +15,10 @@ from torch import Tensor
 
 from dico._files import FORMAT, plain, whole
 from dico.members import Member
+from dico.runs.reading import read_json
 from dico.runs.run import Run
-from dico.runs.schema import Checkpoint, Row, RunError, Say, check_format, read_members
+from dico.runs.schema import GROUP, SETTINGS, Checkpoint, Row, Say, check_format, check_groups, check_members
+from dico.runs.shapes import COUNT, INDEX, NUMBER_OR_NONE, RunError, Shape, check
 
 POINTS = 100
 """A curve has at most so many numbers: means over as many batches each."""
@@ -24,6 +26,12 @@ DIGITS = 4
 """Significant ones, of every number."""
 COLUMNS = ("reward", "snd", "snd_acted", "scale", "action_bound_violation")
 """What is kept of the metrics; and the controlled metric, if it is another one."""
+
+SUMMARY: Shape = {
+    "config": SETTINGS, "groups": [GROUP], "session": {}, "about": {}, "behaviours": {}, "curves": {},
+    "frames": [COUNT], "diverged": [INDEX],
+}  # fmt: skip
+"""What such a file holds, beside its members."""
 
 
 @dataclass(frozen=True)
@@ -95,16 +103,19 @@ def write_summary(
 
 def open_summary(path: Path) -> Run:
     """Open a file that :func:`write_summary` wrote."""
+    kept = read_json(path)
+    if not isinstance(kept, dict) or "summary" not in kept:
+        raise RunError(f"{path} is no summary of a run: dico reproduce writes them")
+    check(kept, {"summary": COUNT}, path)
+    check_format(path, kept["summary"])
+    check(kept, SUMMARY, path)
+    members = check_members(kept["members"], path)
+    check_groups(kept["groups"], path)
     try:
-        kept = json.loads(path.read_text("utf-8"))
-        check_format(path, kept["summary"])
-        members = read_members(kept["members"])
-        _check(kept, members)
-        return Run(path, kept["config"], tuple(kept["groups"]), members, kept["session"], Summary(path, kept))
-    except RunError:
-        raise
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise RunError(f"{path} is no summary of a run ({error}): dico reproduce writes them") from None
+        _check_numbers(kept, members)
+    except ValueError as error:
+        raise RunError(f"{path} cannot be used: {error}") from None
+    return Run(path, kept["config"], tuple(kept["groups"]), members, kept["session"], Summary(path, kept))
 
 
 def about_run(run: Run) -> dict[str, Any] | None:
@@ -114,9 +125,10 @@ def about_run(run: Run) -> dict[str, Any] | None:
     if "machine" in run.session:
         return plain(run.session["machine"])
     try:
-        return plain(json.loads((run.folder / "machine.json").read_text("utf-8")))
-    except (OSError, ValueError):
+        machine = read_json(run.folder / "machine.json")
+    except RunError:
         return None
+    return plain(machine) if isinstance(machine, dict) else None
 
 
 def is_summary(path: Path) -> bool:
@@ -127,38 +139,35 @@ def is_summary(path: Path) -> bool:
     True
     """
     try:
-        kept = json.loads(path.read_text("utf-8"))
-    except ValueError:
+        kept = read_json(path)
+    except RunError:
         return True
     return isinstance(kept, dict) and "summary" in kept
 
 
-def _check(kept: Mapping[str, Any], members: Sequence[Member]) -> None:
+def _check_numbers(kept: Mapping[str, Any], members: Sequence[Member]) -> None:
     """Every curve has a number for each member and point, and what teams do something for each member."""
     points = len(kept["frames"])
-    if not all(isinstance(frames, int) for frames in kept["frames"]) or not points:
-        raise ValueError("its frames must be whole numbers")
-    names = [group["name"] for group in kept["groups"]]
-    if names != list(kept["curves"]) or not names:
-        raise ValueError("its curves must be those of its groups")
-    for columns in kept["curves"].values():
-        for name, rows in columns.items():
-            if len(rows) != len(members) or not all(_are_numbers(row) and len(row) == points for row in rows):
+    if not points:
+        raise ValueError("frames must hold at least one number")
+    if [group["name"] for group in kept["groups"]] != list(kept["curves"]):
+        raise ValueError("curves must be those of its groups")
+    for group, columns in kept["curves"].items():
+        for name, rows in columns.items() if isinstance(columns, dict) else [(group, None)]:
+            if not _is_table(rows, len(members), points):
                 raise ValueError(f"{name} must have {points} numbers for each of {len(members)} members")
     for name, values in kept["behaviours"].items():
-        rows = values if isinstance(values[0], list) else [values]
-        if len(values) != len(members) or not all(_are_numbers(row) and len(row) == len(members) for row in rows):
+        single = isinstance(values, list) and values and not isinstance(values[0], list)
+        if not _is_table([values] if single else values, 1 if single else len(members), len(members)):
             raise ValueError(f"{name} must have something for each of {len(members)} members")
     if not set(kept["diverged"]) <= set(range(len(members))):
         raise ValueError("diverged must be indices of members")
-    for name in ("about", "session", "config"):
-        if not isinstance(kept[name], dict):
-            raise TypeError(f"{name} must be a dictionary")
-    _ = [kept["config"][name] for name in ("task", "task_options", "frames_per_batch")]
 
 
-def _are_numbers(row: Any) -> bool:
-    return isinstance(row, list) and all(isinstance(value, int | float | None) for value in row)
+def _is_table(rows: Any, length: int, width: int) -> bool:
+    return isinstance(rows, list) and len(rows) == length and all(
+        isinstance(row, list) and len(row) == width and all(map(NUMBER_OR_NONE.has, row)) for row in rows
+    )  # fmt: skip
 
 
 def _thinned(run: Run, group: str) -> tuple[list[int], dict[str, Any]]:

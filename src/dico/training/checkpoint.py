@@ -3,15 +3,17 @@
 import os
 import shutil
 import warnings
+from itertools import count
 from pathlib import Path
 
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import save_file
 
-from dico._files import write_json
+from dico._files import checksum, flush, sealed, write_json
 from dico.runs import Checkpoint, RunError
-from dico.runs.folder import checkpoint_folders
+from dico.runs.folder import checkpoint_folders, read_checkpoint
+from dico.runs.schema import STATE
 from dico.training.blocks import AnyPopulation
 from dico.training.offpolicy import OffPolicyLearner
 from dico.training.replay_store import ReplayStore
@@ -21,29 +23,36 @@ KEPT = 3
 
 
 def save(population: AnyPopulation, folder: Path, replay: ReplayStore | None, metrics_bytes: int) -> Path:
-    """Write a checkpoint whole, then give it its name; drop the oldest.
+    """Write a checkpoint whole, then give it its name; once it is known to be readable, drop the oldest.
 
     ``metrics_bytes`` is how long the metrics file is: what follows belongs to iterations that a resume does again.
     """
     path = folder / f"checkpoint-{population.frames}"
-    scratch = folder / ".checkpoint.part"
-    shutil.rmtree(scratch, ignore_errors=True)
+    scratch, before = folder / ".checkpoint.part", folder / ".checkpoint.before"
+    for rest in (scratch, before):
+        shutil.rmtree(rest, ignore_errors=True)
     try:
         if replay is not None:
             replay.append()
         scratch.mkdir()
         tensors = {name: value.detach().cpu().contiguous().clone() for name, value in population.tensors().items()}
-        save_file(tensors, scratch / "state.safetensors")
-        _sync(scratch / "state.safetensors")
+        save_file(tensors, scratch / STATE)
+        flush(scratch / STATE)
         meta = {"frames": population.frames, "iteration": population.iteration, "metrics_bytes": metrics_bytes,
-                "replay": replay is not None}  # fmt: skip
-        write_json(scratch / "meta.json", meta)
-        shutil.rmtree(path, ignore_errors=True)
+                "replay": replay is not None, "chunks": replay.chunks if replay is not None else [],
+                "checksums": {STATE: checksum(scratch / STATE)}}  # fmt: skip
+        write_json(scratch / "meta.json", sealed(meta))
+        flush(scratch)
+        if path.exists():  # of this very moment, by a training that was stopped there
+            path.rename(before)
         scratch.rename(path)
-    except (OSError, SafetensorError) as error:
+        flush(folder)
+        read_checkpoint(path)
+    except (OSError, SafetensorError, RunError) as error:
         shutil.rmtree(scratch, ignore_errors=True)
         raise RunError(f"the checkpoint {path} could not be written ({error}); earlier ones are intact") from error
-    _prune(folder)
+    shutil.rmtree(before, ignore_errors=True)
+    _prune(folder, population.frames)
     return path
 
 
@@ -61,7 +70,7 @@ def restore(population: AnyPopulation, checkpoint: Checkpoint, replay: ReplaySto
             value.copy_(saved[name])
     population.iteration = checkpoint.meta["iteration"]
     if replay is not None and checkpoint.meta["replay"]:
-        replay.restore()
+        replay.restore(checkpoint.meta.get("chunks"))
         return
     for learner in population.learners:
         if isinstance(learner, OffPolicyLearner):
@@ -83,27 +92,51 @@ def check_space(folder: Path, population: AnyPopulation, replay: ReplayStore | N
     return state, replayed
 
 
+def newest_whole(folder: Path) -> Checkpoint | None:
+    """What a training goes on from: the newest checkpoint that is whole; None if none was ever written.
+
+    One that the disk does not give is an error, and so is it if there are some and none is whole: nothing is trained
+    from the start over what may be saved yet.
+    """
+    named = checkpoint_folders(folder)
+    for frames in sorted(named, reverse=True):
+        try:
+            return read_checkpoint(named[frames])
+        except OSError as error:
+            raise RunError(f"{named[frames]} cannot be read ({error}): nothing was changed") from None
+        except RunError:
+            continue  # back_to tells of it
+    if named:
+        raise RunError(
+            f"no checkpoint of {folder} is whole: nothing was changed; to train from the start, move "
+            f"{', '.join(path.name for path in named.values())} away"
+        )
+    return None
+
+
 def back_to(folder: Path, checkpoint: Checkpoint | None) -> None:
-    """Drop what came after a checkpoint: newer ones, which are not whole, and later lines of the metrics file."""
+    """Put aside what came after a checkpoint: newer ones, which are not whole, and later lines of the metrics file."""
     for frames, path in checkpoint_folders(folder).items():
-        if checkpoint is None or frames > checkpoint.frames:
-            shutil.rmtree(path)
+        if checkpoint is not None and frames > checkpoint.frames:
+            names = (path.with_name(f"aside-{path.name}{k or ''}") for k in count())
+            aside = next(place for place in names if not place.exists())
+            path.rename(aside)
+            warnings.warn(f"{path} is not whole and was put aside as {aside.name}", stacklevel=2)
     path = folder / "metrics.jsonl"
     if not path.is_file():
         return
-    length, wanted = path.stat().st_size, checkpoint.meta["metrics_bytes"] if checkpoint else 0
-    if length < wanted:
-        warnings.warn(f"{path} has lost lines that came before the checkpoint", stacklevel=2)
-        wanted = path.read_bytes().rfind(b"\n") + 1
+    wanted = checkpoint.meta["metrics_bytes"] if checkpoint else 0
+    with path.open("rb") as file:
+        file.seek(max(0, wanted - 1))
+        if wanted and file.read(1) != b"\n":  # or it is shorter than that
+            warnings.warn(f"{path} has lost lines that came before the checkpoint", stacklevel=2)
+            file.seek(0)
+            wanted = file.read(wanted).rfind(b"\n") + 1
     os.truncate(path, wanted)
 
 
-def _prune(folder: Path) -> None:
+def _prune(folder: Path, newest: int) -> None:
+    """Of the checkpoints up to the newest, drop all but the last few."""
     named = checkpoint_folders(folder)
-    for frames in sorted(named)[:-KEPT]:
-        shutil.rmtree(named[frames])
-
-
-def _sync(path: Path) -> None:
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
+    for frames in sorted(frames for frames in named if frames <= newest)[:-KEPT]:
+        shutil.rmtree(named[frames], ignore_errors=True)

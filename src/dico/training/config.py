@@ -45,6 +45,8 @@ RANGES = {
 }
 ABOVE_ZERO = ("lr", "adam_eps", "max_grad_norm", "alpha", "action_loss_lr", "action_loss_eps")
 """What each number may be."""
+LATER = ("vary", "policy_delay", "target_noise", "target_noise_clip", "control", "density", "obs_low", "obs_high")
+"""Settings that earlier versions did not have: what they did is today's default, and what a later one adds must be."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,10 +192,19 @@ class Config(Settings):
 
     @classmethod
     def from_json(cls, saved: dict[str, Any]) -> "Config":
-        """The configuration of a run folder, whose tuples JSON made lists."""
+        """The configuration of a run folder, whose tuples JSON made lists; it must tell every setting.
+
+        >>> Config.from_json({"task": "navigation"})
+        Traceback (most recent call last):
+        ValueError: the configuration does not tell task_options, algorithm, snd, ...
+        """
         settings: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in saved.items()}
+        known = [field.name for field in fields(cls)]
         for name in settings:
-            check_choice("setting", name, [field.name for field in fields(cls)])
+            check_choice("setting", name, known)
+        missing = [name for name in known if name not in (*settings, *LATER)]
+        if missing:
+            raise ValueError(f"the configuration does not tell {', '.join(missing)}")
         return cls(**settings)
 
     def differs_from(self, other: "Config") -> list[str]:

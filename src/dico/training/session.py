@@ -1,10 +1,12 @@
 """A training from start to end: iterations, the run folder, interruption and resumption."""
 
 import json
+import math
 import os
 import signal
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, fields
@@ -14,12 +16,12 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from dico._checks import check_choice
-from dico._files import FORMAT, plain, write_json
+from dico._files import FORMAT, checksum, plain, sealed, write_json
 from dico.runs import Run, RunError, Summary, load
-from dico.runs.folder import read_checkpoints
+from dico.runs.folder import check_unchanged, read_checkpoints
 from dico.training.algorithms import ALGORITHMS
 from dico.training.blocks import AnyPopulation, Blocks, enough_memory, make_population, memory_messages
-from dico.training.checkpoint import KEPT, back_to, check_space, restore, save
+from dico.training.checkpoint import KEPT, back_to, check_space, newest_whole, restore, save
 from dico.training.config import Config
 from dico.training.machine import machine
 from dico.training.observers import Observer
@@ -35,6 +37,10 @@ except ImportError:  # not on Windows
 
 
 LOCK = ".lock"
+ENDING = [number for name in ("SIGINT", "SIGTERM", "SIGHUP") if (number := getattr(signal, name, None)) is not None]
+"""Requests to end: by Ctrl-C, by a scheduler or ``kill``, by a terminal that closes."""
+AT_ONCE = 0.3
+"""Seconds within which two requests are one."""
 
 
 class Interrupted(Exception):  # noqa: N818
@@ -49,6 +55,8 @@ def train(
     ``options`` are those of :class:`~dico.training.options.SessionOptions`: device, stage, precision, block,
     checkpoint_every and replay_checkpoint.
     """
+    if not isinstance(config, Config):
+        raise ValueError(f"config must be a dico.training.config.Config, such as preset('quick') gives, got {config!r}")
     chosen = _options(options)
     stage = chosen.make_stage()
     with _place(folder, config) as place:
@@ -80,7 +88,7 @@ def resume(
             f"{folder} was trained by {run.config['algorithm']!r}, which is not known here: register it in "
             "dico.training.algorithms.ALGORITHMS, then call dico.resume"
         )
-    saved = Config.from_json(dict(run.config))
+    saved = read_config(run)
     if config is not None and config != saved:
         changed = ", ".join(config.differs_from(saved))
         raise RunError(f"{folder} was trained with another configuration ({changed}): start a new run with this one")
@@ -148,7 +156,7 @@ class Session:
 
     def _go_back(self) -> None:
         """To the newest whole checkpoint; what came after it is dropped once it is known to fit."""
-        newest = next(read_checkpoints(self.folder), None)
+        newest = newest_whole(self.folder)
         if newest is not None:
             restore(self.population, newest, self.replay)
         back_to(self.folder, newest)
@@ -199,9 +207,23 @@ def _place(folder: str | Path | None, config: Config) -> Iterator[Path]:
                 each.rmdir()
 
 
+def read_config(run: Run) -> Config:
+    """The configuration that a run was trained with, if it is still that."""
+    try:
+        check_unchanged(run.folder)
+        return Config.from_json(dict(run.config))
+    except (ValueError, TypeError) as error:
+        raise RunError(f"{run.folder / 'config.json'} cannot be used: {error}") from None
+
+
 def is_free(folder: Path) -> bool:
-    """Whether a new run may go there: a folder may be there, if it is empty."""
-    return not folder.exists() or (folder.is_dir() and {path.name for path in folder.iterdir()} <= {LOCK})
+    """Whether a new run may go there: a folder may be there, if nothing is in it but what a start that died left."""
+    if not folder.exists():
+        return True
+    return folder.is_dir() and all(
+        path.name in (LOCK, "machine.json", "members.json") or path.name.startswith(".part-")
+        for path in folder.iterdir()
+    )
 
 
 def _check_free(folder: Path) -> None:
@@ -226,15 +248,14 @@ def _describe(population: AnyPopulation, folder: Path, options: SessionOptions) 
     block = population.at_once if isinstance(population, Blocks) else None
     write_json(folder / "machine.json", machine(population.stage.device))
     write_json(folder / "members.json", [asdict(member) for member in population.members])
-    write_json(
-        folder / "config.json",
-        {
-            "format": FORMAT,
-            "config": asdict(population.config),
-            "groups": groups,
-            "session": options.to_json() | {"precision": population.stage.precision, "block": block},
-        },
-    )
+    described = {
+        "format": FORMAT,
+        "config": asdict(population.config),
+        "groups": groups,
+        "session": options.to_json() | {"precision": population.stage.precision, "block": block},
+        "checksums": {"members.json": checksum(folder / "members.json")},
+    }
+    write_json(folder / "config.json", sealed(json.loads(json.dumps(described))))  # as it will be read
 
 
 @contextmanager
@@ -249,8 +270,13 @@ def _alone(folder: Path) -> Iterator[None]:
         if fcntl is not None:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
+            except BlockingIOError:
                 raise RunError(f"{folder} is being trained by another process: wait for it, or stop it") from None
+            except OSError as error:  # a file system without locks
+                warnings.warn(
+                    f"{folder} cannot be locked ({error.strerror}): see to it that no other training writes there",
+                    stacklevel=3,
+                )
         yield
 
 
@@ -264,20 +290,28 @@ def _write(metrics: TextIO, rows: Sequence[dict[str, Any]]) -> None:
 
 @contextmanager
 def _stopping(say: Callable[[str], None]) -> Iterator[threading.Event]:
-    """Ctrl-C once: stop after this iteration. Twice: at once, with the last checkpoint intact."""
+    """Ctrl-C once, or another request to end: stop after this iteration. Twice: at once, the last checkpoint intact.
+
+    What comes twice within a moment, to a process and to its group, is one request.
+    """
     stop = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield stop
         return
+    since = math.inf
 
     def request(signum: int, frame: object) -> None:  # noqa: ARG001
-        if stop.is_set():
+        nonlocal since
+        if stop.is_set() and time.monotonic() - since > AT_ONCE:
             raise KeyboardInterrupt
-        stop.set()
-        say("stopping after this iteration, with a checkpoint; press Ctrl-C again to stop at once")
+        if not stop.is_set():
+            since = time.monotonic()
+            stop.set()
+            say("stopping after this iteration, with a checkpoint; press Ctrl-C again to stop at once")
 
-    before = signal.signal(signal.SIGINT, request)
+    before = {number: signal.signal(number, request) for number in ENDING}
     try:
         yield stop
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)

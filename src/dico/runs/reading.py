@@ -1,0 +1,86 @@
+"""Files of a run folder, read: each a plain file, not too large, and what it should be."""
+
+import json
+import stat
+import warnings
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from dico.runs.schema import Row, RunError, Say, row_fault
+
+LARGEST_JSON = 2**28
+"""Bytes of a JSON file that is read at all."""
+LONGEST_LINE = 2**22
+"""Characters of a line of metrics."""
+RENAMED = {"overflow": "action_bound_violation", "overflow_all": "action_bound_violation_all"}
+"""Columns of metrics that earlier versions wrote by another name."""
+
+
+def warn(text: str) -> None:
+    """Say it as a warning."""
+    warnings.warn(text, stacklevel=3)
+
+
+def read_json(path: Path) -> Any:
+    """What a JSON file holds; an error that names the file if it cannot be read, or holds none."""
+    try:
+        return parse_json(path)
+    except OSError as error:
+        raise RunError(f"{path} cannot be read ({error.strerror or error}): the run cannot be used") from None
+
+
+def parse_json(path: Path) -> Any:
+    """The same, with the disk's own errors."""
+    check_plain(path, LARGEST_JSON)
+    try:
+        return json.loads(path.read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise RunError(f"{path} cannot be used: it is no JSON ({error})") from None
+
+
+def read_rows(path: Path, constraints: Sequence[str], iterations: int, say: Say = warn) -> Iterator[Row]:
+    """The lines of a metrics file; one that a sudden end tore, or that is of nobody, is left out and told of.
+
+    Members have these ``constraints``, and a training at most as many ``iterations``.
+    """
+    try:
+        if not path.exists():
+            return
+        check_plain(path)
+        with path.open(encoding="utf-8", errors="replace") as lines:
+            for number, line in enumerate(iter(lambda: lines.readline(LONGEST_LINE), ""), 1):
+                row = _row(line)
+                if row is None:
+                    say(f"{path}, line {number} is torn and left out")
+                elif fault := row_fault(row, constraints, iterations):
+                    say(f"{path}, line {number} is left out: {fault}")
+                else:
+                    yield row
+    except OSError as error:
+        raise RunError(f"{path} cannot be read ({error.strerror or error})") from None
+
+
+def check_plain(path: Path, most: int | None = None) -> None:
+    """A file must be a plain one: a pipe would be waited for, and a device never ends."""
+    about = path.stat()
+    if not stat.S_ISREG(about.st_mode):
+        raise RunError(f"{path} cannot be used: it is no plain file")
+    if most is not None and about.st_size > most:
+        raise RunError(f"{path} cannot be used: it has {about.st_size:,} bytes, more than any such file")
+
+
+def _row(line: str) -> Row | None:
+    """A line of a metrics file, its columns by their names of today; None if it is not whole.
+
+    >>> _row('{"member": 0, "iteration": 1, "snd": 0.3}')
+    {'member': 0, 'iteration': 1, 'snd': 0.3}
+    >>> _row('{"member": 0, "iteration": 1, "overflow": 0.1}')  # of an earlier version
+    {'member': 0, 'iteration': 1, 'action_bound_violation': 0.1}
+    >>> _row('{"member": 0, "iter')
+    """
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return {str(RENAMED.get(name, name)): value for name, value in row.items()} if isinstance(row, dict) else None

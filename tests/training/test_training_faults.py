@@ -1,0 +1,239 @@
+"""Whatever happens to a folder, nothing good is lost and nothing wrong is gone on with."""
+
+import errno
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+import torch
+from run_and_die import SMALL
+from safetensors.torch import load_file, save_file
+from test_training_resume import final_tensors, longer, metrics, small_run
+
+import dico
+from dico.runs import RunError, load
+from dico.runs.folder import read_checkpoint
+from dico.training import session
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """A run with three checkpoints, at 160, 200 and 240 frames."""
+    folder = tmp_path_factory.mktemp("faults") / "run"
+    dico.train(dico.experiments.preset("quick", **SMALL), folder, device="cpu", checkpoint_every=1)
+    return folder
+
+
+@pytest.fixture
+def copy(trained, tmp_path):
+    """The same, to be spoilt, and told to train on."""
+    shutil.copytree(trained, tmp_path / "run")
+    return tmp_path / "run"
+
+
+@pytest.fixture(scope="module")
+def replayed(tmp_path_factory):
+    """A run with replayed frames on disk."""
+    return small_run(tmp_path_factory.mktemp("faults") / "run", algorithm="iddpg", frames=480).folder
+
+
+def names(folder):
+    return {path.name for path in folder.iterdir()}
+
+
+def meta(checkpoint, **changes):
+    path = checkpoint / "meta.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+def test_a_flipped_bit_in_a_checkpoint_is_noticed_and_the_one_before_it_taken(copy, trained):
+    path = copy / "checkpoint-240" / "state.safetensors"
+    damaged = bytearray(path.read_bytes())
+    damaged[-100] ^= 1
+    path.write_bytes(damaged)
+    with pytest.warns(UserWarning, match="checkpoint-240 is not whole and was put aside as aside-checkpoint-240"):
+        session.resume(copy)
+    assert (copy / "aside-checkpoint-240").is_dir()
+    assert metrics(copy) == metrics(trained)
+    assert all(torch.equal(value, final_tensors(copy)[name]) for name, value in final_tensors(trained).items())
+
+
+@pytest.mark.parametrize("frames", [40, 10**9])
+def test_a_checkpoint_that_says_other_frames_than_its_folder_costs_no_other(copy, trained, frames):
+    meta(copy / "checkpoint-240", frames=frames)
+    with pytest.warns(UserWarning, match="checkpoint-240 is not whole"):
+        session.resume(copy)
+    assert {"checkpoint-160", "checkpoint-200", "checkpoint-240", "aside-checkpoint-240"} <= names(copy)
+    assert metrics(copy) == metrics(trained)
+
+
+def test_a_copied_checkpoint_with_a_higher_number_costs_no_other(copy, trained):
+    shutil.copytree(copy / "checkpoint-240", copy / "checkpoint-9999")
+    with pytest.warns(UserWarning, match="checkpoint-9999 is not whole"):
+        session.resume(copy)
+    assert {"checkpoint-160", "checkpoint-200", "checkpoint-240", "aside-checkpoint-9999"} <= names(copy)
+    assert metrics(copy) == metrics(trained)
+
+
+def test_strangers_with_higher_numbers_do_not_push_out_good_checkpoints(copy):
+    longer(copy)
+    for number in (7000, 8000, 9000):
+        (copy / f"checkpoint-{number}").mkdir()
+    with pytest.warns(UserWarning, match="put aside"):
+        run = session.resume(copy)
+    assert [checkpoint.frames for checkpoint in run.checkpoints()] == [480, 440, 400]
+
+
+def test_a_checkpoint_that_cannot_be_read_stops_a_resume(copy, monkeypatch):
+    before = names(copy), (copy / "metrics.jsonl").read_bytes()
+
+    def stale(path):
+        raise OSError(errno.ESTALE, "Stale file handle", str(path))
+
+    monkeypatch.setattr("dico.runs.folder.parse_json", stale)
+    with pytest.raises(RunError, match=r"checkpoint-240 cannot be read .*Stale file handle.* nothing was changed"):
+        session.resume(copy)
+    assert (names(copy), (copy / "metrics.jsonl").read_bytes()) == before
+
+
+def test_without_a_whole_checkpoint_nothing_is_trained_over(copy):
+    for path in copy.glob("checkpoint-*/meta.json"):
+        path.unlink()
+    before = (copy / "metrics.jsonl").read_bytes()
+    with pytest.raises(RunError, match=r"no checkpoint of .* is whole: nothing was changed"):
+        session.resume(copy)
+    assert (copy / "metrics.jsonl").read_bytes() == before
+
+
+def test_an_older_checkpoint_goes_only_when_the_new_one_is_proven(tmp_path, monkeypatch):
+    trained = small_run(tmp_path / "run")
+    longer(trained.folder)
+    kept = sorted(trained.folder.glob("checkpoint-*"))
+
+    def forgetful(path):
+        if path in kept:
+            return read_checkpoint(path)
+        raise RunError(f"{path} is not whole")
+
+    monkeypatch.setattr("dico.training.checkpoint.read_checkpoint", forgetful)
+    with pytest.raises(RunError, match="earlier ones are intact"):
+        session.resume(trained.folder)
+    assert set(kept) <= set(trained.folder.glob("checkpoint-*"))
+
+
+def test_a_flipped_bit_among_replayed_frames_is_noticed(replayed, tmp_path):
+    shutil.copytree(replayed, tmp_path / "run")
+    path = tmp_path / "run" / "replay" / "agents.obs.f32"
+    damaged = bytearray(path.read_bytes())
+    damaged[0] ^= 1
+    path.write_bytes(damaged)
+    with pytest.raises(RunError, match=r"agents\.obs\.f32 is damaged"):
+        session.resume(tmp_path / "run")
+
+
+@pytest.mark.parametrize("name", ["config.json", "members.json"])
+def test_a_changed_description_is_not_gone_on_with(copy, name):
+    path = copy / name
+    path.write_text(path.read_text().replace('"0.3"', '"0.4"'))
+    load(copy)
+    with pytest.raises(RunError, match=f"{name}.* was changed since it was written"):
+        session.resume(copy)
+
+
+def test_a_setting_that_is_missing_is_not_made_up(copy):
+    path = copy / "config.json"
+    saved = json.loads(path.read_text())
+    del saved["config"]["lr"], saved["seal"]
+    path.write_text(json.dumps(saved))
+    with pytest.raises(RunError, match=r"config\.json cannot be used: the configuration does not tell lr"):
+        session.resume(copy)
+
+
+def test_a_start_that_died_before_its_configuration_was_written_can_be_started_again(tmp_path):
+    (tmp_path / "run").mkdir()
+    for name in (".lock", "machine.json", "members.json", ".part-17-config.json"):
+        (tmp_path / "run" / name).write_text("")
+    assert small_run(tmp_path / "run").newest is not None
+
+
+def test_a_file_system_without_locks_is_warned_of(tmp_path, monkeypatch):
+    def unsupported(*_):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr("fcntl.flock", unsupported)
+    with pytest.warns(UserWarning, match=r"cannot be locked \(No locks available\)"):
+        assert small_run(tmp_path / "run").newest is not None
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT], ids=lambda number: number.name)
+def test_a_request_to_end_saves_a_checkpoint(tmp_path, number):
+    """Twice at once, as a scheduler or ``timeout`` sends it to a process and to its group."""
+    words = f"train navigation --run {tmp_path / 'run'} --seeds 1 --snd 1 --checkpoint-every 1000".split()
+    process = subprocess.Popen(
+        [sys.executable, "-c", "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+         "from dico.commands import main; raise SystemExit(main())", *words],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    )  # fmt: skip
+    deadline = time.monotonic() + 100
+    metrics_file = tmp_path / "run" / "metrics.jsonl"
+    while not (metrics_file.exists() and metrics_file.stat().st_size) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    process.send_signal(number)
+    process.send_signal(number)
+    out, _ = process.communicate(timeout=100)
+    assert "go on with: dico resume" in out.replace("\n", " ")
+    assert process.returncode not in (0, -number)
+    assert load(tmp_path / "run").newest.frames == load(tmp_path / "run").rows()[-1]["frames"]
+
+
+def test_networks_of_another_size_are_not_made(copy):
+    for field, value in (("n_agents", 10**6), ("obs_dim", 10**6)):
+        path = copy / "config.json"
+        saved = json.loads(path.read_text())
+        saved["groups"][0][field] = value
+        path.write_text(json.dumps(saved))
+        with pytest.raises(RunError, match=r"checkpoint-240 holds other networks .*too small"):
+            load(copy).policies()
+
+
+def test_tensors_of_another_shape_are_told(copy):
+    path = copy / "checkpoint-240" / "state.safetensors"
+    tensors = load_file(path)
+    name = next(name for name in tensors if name.endswith("deviations.mlp.0.weight"))
+    save_file(tensors | {name: tensors[name].transpose(1, 2).contiguous()}, path)
+    record = json.loads((copy / "checkpoint-240" / "meta.json").read_text())
+    for key in ("seal", "checksums"):
+        del record[key]
+    (copy / "checkpoint-240" / "meta.json").write_text(json.dumps(record))
+    with pytest.raises(RunError, match=r"checkpoint-240 holds other networks .*size mismatch"):
+        load(copy).policies()
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ('{"member": 0, "iteration": 1000000000, "reward": 1}', "there is no iteration 1000000000"),
+        ('{"member": 99, "iteration": 1, "reward": 1}', "there is no member 99"),
+        ('{"member": 0, "iteration": 1, "reward": "much"}', "reward must be a number"),
+        ('{"member": 0, "iteration": 1, "constraint": "[/red]"}', "another desired diversity"),
+        ("[" * 100_000, "torn"),
+    ],
+)
+def test_a_line_of_metrics_that_cannot_be_is_left_out(copy, line, told):
+    with (copy / "metrics.jsonl").open("a") as file:
+        file.write(line + "\n")
+    with pytest.warns(UserWarning, match=told.replace("[", r"\[")):
+        assert load(copy).metric("reward").shape == (2, 6)
+
+
+def test_a_pipe_is_not_waited_for(copy):
+    for name in ("metrics.jsonl", "members.json"):
+        (copy / name).unlink()
+        os.mkfifo(copy / name)
+        with pytest.raises(RunError, match=f"{name} cannot be used: it is no plain file"):
+            load(copy).rows()
