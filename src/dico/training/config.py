@@ -12,6 +12,7 @@ from dico.kinds import KINDS
 from dico.members import NUMBERS, Member, expand
 from dico.metrics import METRICS
 from dico.policy import GRADIENTS, INITIALS
+from dico.schedules import is_scheduled
 from dico.tasks import check_name, describe
 from dico.training.algorithms import ALGORITHMS, Algorithm
 from dico.training.settings import Settings
@@ -120,6 +121,8 @@ class Config(Settings):
             try:
                 canonical = parse_constraint(text).texts()[0]
             except (ValueError, AttributeError) as error:
+                if isinstance(text, str) and is_scheduled(text):
+                    raise
                 raise ValueError(f"snd must hold desired diversities such as {FORMS}, got {text!r}") from error
             if canonical in known:
                 raise ValueError(f"snd must hold each desired diversity once, got {text!r} again")

@@ -47,7 +47,7 @@ class Learner(ABC, Generic[Experience]):
         stage: Stage,
     ):
         self.settings, self.members, self.team, self.stage = settings, tuple(members), team, stage
-        self.make_critic = critic
+        self.make_critic, self.constraint = critic, constraint
         self.rng = Random([member.seed for member in members], stream, stage.device)
         self.policy = mlp_policy(
             team.n_agents, team.obs_dim, len(team.low), constraint, obs_box=team.obs_box, density=settings.density,

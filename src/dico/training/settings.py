@@ -20,7 +20,8 @@ class Settings:
     algorithm: str = "ippo"
     """ippo, mappo, iddpg, maddpg, itd3, matd3, isac or masac."""
     snd: tuple[str, ...] = ("0", "0.3", "1", "free")
-    """Desired diversities: 0.3, >=0.3, <=0.5, 0.2..0.5 or free; each of them with every seed."""
+    """Desired diversities: 0.3, >=0.3, <=0.5, 0.2..0.5, free, or a schedule such as 0->1@2e6, from 0 to 1 by 2e6
+    frames; each of them with every seed."""
     seeds: int = 4
     """Members for each desired diversity, and for each combination of what varies."""
     first_seed: int = 0
