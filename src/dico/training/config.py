@@ -12,7 +12,7 @@ from dico.kinds import KINDS
 from dico.members import NUMBERS, Member, expand
 from dico.metrics import METRICS
 from dico.policy import GRADIENTS, INITIALS
-from dico.schedules import is_scheduled
+from dico.schedules import is_scheduled, parse_schedule
 from dico.tasks import check_name, describe
 from dico.training.algorithms import ALGORITHMS, Algorithm
 from dico.training.settings import Settings
@@ -173,6 +173,16 @@ class Config(Settings):
         seeds = range(self.first_seed, self.first_seed + self.seeds)
         common = {name: float(getattr(self, name)) for name in NUMBERS}
         return expand(constraints, self.varied, seeds, common)
+
+    def unfinished_schedules(self) -> list[str]:
+        """What a user should know of schedules that are longer than the training.
+
+        >>> Config(snd=("0->1@2e6",), frames=1_000_000).unfinished_schedules()
+        ['snd 0->1@2e6 goes on to change after 1,000,000 frames, the last of this training']
+        """
+        schedules = [parse_schedule(text) for text in self.snd if is_scheduled(text)]
+        told = f"goes on to change after {self.frames:,} frames, the last of this training"
+        return [f"snd {schedule} {told}" for schedule in schedules if schedule.frames[-1] > self.frames]
 
     def frozen_after(self, group: str) -> float:
         """How many frames a group learns for.

@@ -165,7 +165,7 @@ class Session:
             say(f"resuming {self.folder} at {population.frames:,} frames{finished}")
             if not population.config.on_policy and self.replay is None:
                 say("the replay buffer was not saved and starts empty, so this resume is approximate")
-        for message in memory_messages(population):
+        for message in (*memory_messages(population), *population.config.unfinished_schedules()):
             say(message)
         if population.stage.compiles and not population.finished:
             say("the first iteration is compiled: about a minute, or seconds from the compiler's cache")

@@ -160,6 +160,12 @@ class Dico(Model):
         return params[..., : self.box[0].shape[-1]]
 
     @property
+    def goal(self) -> Constraint:
+        """The desired diversity of the group, controlled or not."""
+        assert isinstance(self.policy.constraint, Constraint)
+        return self.policy.constraint
+
+    @property
     def box(self) -> tuple[Tensor, Tensor]:
         """The corners of the action box."""
         low, high = self.policy.low, self.policy.high
