@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from dico._checks import Precise, Value, check_diversity, check_number, float64, numbers, to_list
-from dico.schedules import NUMBER, Schedule, digits, is_scheduled, parse_schedule
+from dico.schedules import NUMBER, Schedule, Seek, digits, is_scheduled, parse_schedule
 
 FORMS = "'0.3', '>=0.3', '<=0.5', '0->1@2e6', '0.2..0.5' or 'free'"
 
@@ -126,7 +126,7 @@ class _Function:
         return f"{getattr(self.of_frames, '__name__', 'function')}(frames)"
 
 
-Timed = Schedule | _Function
+Timed = Schedule | Seek | _Function
 """How bounds change with the frames, as a text tells or as a function."""
 
 
@@ -183,7 +183,7 @@ def free() -> Constraint:
     return Constraint(0.0, torch.inf)
 
 
-def scheduled(of_frames: "Schedule | Callable[[float], Constraint | str | float]") -> Constraint:
+def scheduled(of_frames: "Schedule | Seek | Callable[[float], Constraint | str | float]") -> Constraint:
     """What is desired changes with the frames: a :class:`~dico.schedules.Schedule`, or any function of frames.
 
     A function gives the desired diversity, or a constraint for bounds. ``constraint.at_(frames)``, once before each
@@ -195,7 +195,7 @@ def scheduled(of_frames: "Schedule | Callable[[float], Constraint | str | float]
     """
     if not callable(of_frames) or isinstance(of_frames, Constraint):
         raise ValueError(f"of_frames must be a function of frames, got {of_frames!r}")
-    schedule = of_frames if isinstance(of_frames, Schedule) else _Function(of_frames)
+    schedule = of_frames if isinstance(of_frames, Schedule | Seek) else _Function(of_frames)
     return _follow(Constraint(*schedule(0)), [schedule], schedule.least)
 
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from dico._checks import check_diversity
 
-SCHEDULES = "'0->1@2e6', 'cos:0->1@2e6', 'step:0->0.5@1e6->1@2e6' or '>=0->1@2e6'"
+SCHEDULES = "'0->1@2e6', 'cos:0->1@2e6', 'step:0->0.5@1e6->1@2e6', '>=0->1@2e6' or 'seek:0.4'"
 NUMBER = r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)\s*"
 """Of a constraint's text."""
 SHAPES: dict[str, Callable[[float], float]] = {
@@ -73,13 +73,48 @@ class Schedule:
         return f"{shape}{self.bound}{digits(self.values[0])}" + "".join(f"->{digits(v)}@{_short(f)}" for v, f in legs)
 
 
-def parse_schedule(text: str) -> Schedule:
+@dataclass(frozen=True)
+class Seek:
+    """A diversity that begins at a value, and that a trainer then moves to where the reward is greater."""
+
+    start: float
+
+    frames = (0.0,)
+
+    def __post_init__(self):
+        check_diversity("the start of seek:", self.start)
+
+    def __call__(self, frames: float) -> tuple[float, float]:
+        """The start; later NaN, for what it was moved to stays."""
+        value = self.start if frames == 0 else math.nan
+        return value, value
+
+    @property
+    def end(self) -> tuple[float, float]:
+        """The start, for where it ends is not known."""
+        return self.start, self.start
+
+    @property
+    def least(self) -> float:
+        """The start too."""
+        return self.start
+
+    def __str__(self) -> str:
+        return f"seek:{digits(self.start)}"
+
+
+def parse_schedule(text: str) -> Schedule | Seek:
     """Read a value, then each next one with the frames at which it is reached; ``cos:`` or ``step:`` says how.
 
-    >>> str(parse_schedule("step: 0 -> .5 @ 1e6 -> 1 @ 2e6"))
-    'step:0->0.5@1e6->1@2e6'
+    ``seek:0.4`` begins at 0.4 and goes where the reward is greater (the population trainer moves it).
+
+    >>> str(parse_schedule("step: 0 -> .5 @ 1e6 -> 1 @ 2e6")), parse_schedule("seek: .4")
+    ('step:0->0.5@1e6->1@2e6', Seek(start=0.4))
     """
-    found = _TEXT.fullmatch(text.strip().lower())
+    text = text.strip().lower()
+    if found := re.fullmatch(rf"seek\s*:{NUMBER}", text):
+        return Seek(float(found[1]))
+    found = _TEXT.fullmatch(text)
     if found is None:
         raise ValueError(f"a schedule must be such as {SCHEDULES}, in a shell in quotes, got {text!r}")
     legs = [(float(value), float(frames)) for value, frames in _LEG.findall(found[4])]
@@ -88,12 +123,21 @@ def parse_schedule(text: str) -> Schedule:
 
 
 def is_scheduled(text: str) -> bool:
-    """Whether a constraint's text is meant as a schedule.
+    """Whether a constraint's text is meant as one that changes.
 
-    >>> is_scheduled("0->1@2e6"), is_scheduled(">=1")
+    >>> is_scheduled("0->1@2e6"), is_scheduled("seek:0.4"), is_scheduled(">=1")
+    (True, True, False)
+    """
+    return "->" in text or is_seeking(text) or text.endswith("-")  # a shell takes what follows for a file's name
+
+
+def is_seeking(text: str) -> bool:
+    """Whether a constraint's text is meant as one that goes where the reward is greater.
+
+    >>> is_seeking("seek:0.4"), is_seeking("0->1@2e6")
     (True, False)
     """
-    return "->" in text or text.endswith("-")  # a shell takes what follows for a file's name
+    return text.strip().lower().startswith("seek")
 
 
 def digits(x: float) -> str:

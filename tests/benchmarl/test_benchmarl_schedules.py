@@ -58,4 +58,6 @@ def test_a_constant_has_no_such_column(tmp_path):
 def test_a_bad_schedule_is_told():
     with pytest.raises(ValueError, match="the frames of a schedule must be above 0, finite and rising, got 0"):
         DicoConfig(desired_snd="0->1@0")
+    with pytest.raises(ValueError, match="desired_snd cannot seek without neighbours"):
+        DicoConfig(desired_snd="seek:0.4")
     assert torch.equal(DicoConfig(desired_snd=RAMP).constraint.lo, torch.tensor(0.2, dtype=torch.float64))

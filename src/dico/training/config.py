@@ -12,7 +12,7 @@ from dico.kinds import KINDS
 from dico.members import NUMBERS, Member, expand
 from dico.metrics import METRICS
 from dico.policy import GRADIENTS, INITIALS
-from dico.schedules import is_scheduled, parse_schedule
+from dico.schedules import is_scheduled, is_seeking, parse_schedule
 from dico.tasks import check_name, describe
 from dico.training.algorithms import ALGORITHMS, Algorithm
 from dico.training.settings import Settings
@@ -31,7 +31,7 @@ CHOICES: dict[str, Iterable[str]] = {
 }
 COUNTS = (
     "seeds", "frames", "envs", "frames_per_batch", "epochs", "minibatch", "updates", "batch", "replay", "noise_frames",
-    "policy_delay",
+    "policy_delay", "seek_window",
 )  # fmt: skip
 RANGES = {
     "gamma": (0, 1),
@@ -44,7 +44,7 @@ RANGES = {
     "target_noise": (0, math.inf),
     "target_noise_clip": (0, math.inf),
 }
-ABOVE_ZERO = ("lr", "adam_eps", "max_grad_norm", "alpha", "action_loss_lr", "action_loss_eps")
+ABOVE_ZERO = ("lr", "adam_eps", "max_grad_norm", "alpha", "action_loss_lr", "action_loss_eps", "seek_step")
 """What each number may be."""
 
 
@@ -127,6 +127,10 @@ class Config(Settings):
             if canonical in known:
                 raise ValueError(f"snd must hold each desired diversity once, got {text!r} again")
             known.add(canonical)
+        if sum(map(is_seeking, known)) == 1:
+            raise ValueError("snd must hold two levels or more that seek, such as seek:0.3 and seek:0.5, got one")
+        if self.seek_window < 2:
+            raise ValueError(f"seek_window must be at least 2 batches, got {self.seek_window}")
         for name, values in self.varied.items():
             if name not in self.spec.learner.READS:
                 read = ", ".join(self.spec.learner.READS)

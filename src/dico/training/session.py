@@ -17,6 +17,7 @@ from dico._checks import check_choice
 from dico._files import FORMAT, plain, write_json
 from dico.runs import Run, RunError, Summary, load
 from dico.runs.folder import read_checkpoints
+from dico.runs.schema import read_rows
 from dico.training.algorithms import ALGORITHMS
 from dico.training.blocks import AnyPopulation, Blocks, enough_memory, make_population, memory_messages
 from dico.training.checkpoint import KEPT, back_to, check_space, restore, save
@@ -25,6 +26,7 @@ from dico.training.machine import machine
 from dico.training.observers import Observer
 from dico.training.options import SessionOptions
 from dico.training.replay_store import ReplayStore
+from dico.training.seeking import Seeker
 from dico.training.staging import working_compiler
 from dico.training.watch import Watch
 
@@ -100,6 +102,7 @@ class Session:
         self.population, self.folder, self.options = population, folder, options
         self.observers = observers
         self.watch = Watch(population.config.iterations, population.config.gradient, self._say)
+        self.seeker = Seeker(population)
         self.replay: ReplayStore | None = None
         if options.replay_checkpoint and not population.config.on_policy:
             frames = options.checkpoint_every * population.config.frames_per_batch
@@ -137,6 +140,7 @@ class Session:
                 start = time.perf_counter()
                 rows = population.iterate()
                 self.watch.look(rows)
+                self.seeker.look(rows)
                 _write(metrics, rows)
                 seconds = time.perf_counter() - start
                 for observer in self.observers:
@@ -152,6 +156,7 @@ class Session:
         if newest is not None:
             restore(self.population, newest, self.replay)
         back_to(self.folder, newest)
+        self.seeker.recall(read_rows(self.folder / "metrics.jsonl"))
 
     def _say(self, message: str) -> None:
         for observer in self.observers:

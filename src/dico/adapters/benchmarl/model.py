@@ -18,7 +18,7 @@ from dico.constraints import FORMS, Constraint, parse_constraint, uncontrolled
 from dico.kinds import KINDS
 from dico.metrics import METRICS
 from dico.policy import GRADIENTS, INITIALS, DiCo
-from dico.schedules import is_scheduled
+from dico.schedules import is_scheduled, is_seeking
 
 ACTION_LOSSES = ("separate", "off")
 SMALLEST_EPS = 1e-30
@@ -98,6 +98,10 @@ class DicoConfig(ModelConfig):
     @property
     def constraint(self) -> Constraint:
         """The desired diversity as a constraint."""
+        if is_seeking(str(self.desired_snd)):
+            raise ValueError(
+                f"desired_snd cannot seek without neighbours: dico train has them, got {self.desired_snd!r}"
+            )
         try:
             return parse_constraint(str(self.desired_snd))
         except ValueError:
