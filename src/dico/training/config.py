@@ -7,7 +7,7 @@ from typing import Any
 
 from dico._checks import check_box, check_choice, check_number, check_positive, check_switch, pairs
 from dico.analytical import DENSITIES
-from dico.constraints import FORMS, parse_constraint
+from dico.constraints import FORMS, final_bounds, parse_constraint
 from dico.kinds import KINDS
 from dico.members import NUMBERS, Member, expand
 from dico.metrics import METRICS
@@ -63,6 +63,7 @@ class Config(Settings):
         for name in (*RANGES, *ABOVE_ZERO):
             _check_range(name, getattr(self, name))
         check_switch("squash_shared", self.squash_shared)
+        check_switch("dial", self.dial)
         check_number("first_seed", self.first_seed, 0, whole=True)
         for size in self.hidden:
             check_positive("hidden", size)
@@ -127,6 +128,8 @@ class Config(Settings):
             if canonical in known:
                 raise ValueError(f"snd must hold each desired diversity once, got {text!r} again")
             known.add(canonical)
+        if self.dial:
+            self._check_dial(known)
         if sum(map(is_seeking, known)) == 1:
             raise ValueError("snd must hold two levels or more that seek, such as seek:0.3 and seek:0.5, got one")
         if self.seek_window < 2:
@@ -141,6 +144,14 @@ class Config(Settings):
                 raise ValueError("vary must not name 'action_loss_lr' where action_loss is merged: nothing reads it")
             for value in values:
                 _check_range(name, value)
+
+    def _check_dial(self, levels: Iterable[str]) -> None:
+        """What one set of networks cannot be told by a number."""
+        if self.control == "analytical":
+            raise ValueError("dial must be False for control='analytical', got True")
+        others = [text for text in levels if is_scheduled(text) or len(set(final_bounds(text))) > 1]
+        if others or len(self.snd) < 2:
+            raise ValueError(f"snd must hold two values or more for a dial, such as 0 0.5 1, got {' '.join(self.snd)}")
 
     def _check_sizes(self) -> None:
         batch = f"frames_per_batch={self.frames_per_batch}"

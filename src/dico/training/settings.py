@@ -22,6 +22,9 @@ class Settings:
     snd: tuple[str, ...] = ("0", "0.3", "1", "free")
     """Desired diversities: 0.3, >=0.3, <=0.5, 0.2..0.5, free, or a schedule such as 0->1@2e6, from 0 to 1 by 2e6
     frames; each of them with every seed."""
+    dial: bool = False
+    """Give all desired diversities of a seed the same networks, which take the desired one as an input: a dial, to be
+    turned to any value between them (`run.dial().at(0.4)`)."""
     seek_window: int = 10
     """Batches after which levels such as seek:0.4 move together, each seed's by themselves, to where the reward is
     greater: two or more of them, whose rewards tell the slope."""
