@@ -92,6 +92,11 @@ def test_bound_and_tasks(capsys):
     status, out, _ = dico(capsys, "bound", "--agents", "4", "--low", "-1", "-1", "--high", "1", "1")
     assert status == 0
     assert "maximum SND: 2.27614 (exact)" in out
+    status, out, _ = dico(capsys, "bound", "--task", "dispersion", "--task-options", "n_agents=2", "--snd", "2", "6")
+    assert status == 0
+    assert "agents: 2 agents, maximum SND: 2.82843 (exact)" in out
+    assert " 2 is within the maximum" in out
+    assert " 6 is beyond the maximum" in out
     status, out, _ = dico(capsys, "tasks")
     assert status == 0
     assert "reverse-transport" in out
@@ -140,6 +145,13 @@ BAD = {
     ("report", "nowhere"): "nowhere is no run folder: it does not exist",
     ("bound", "--agents", "0", "--low", "-1", "--high", "1"): "n_agents must be a positive integer, got 0",
     ("bound", "--agents", "2", "--low", "1", "--high", "1"): "low must be below high",
+    ("bound",): "bound must be asked of a --task, or of --agents, --low and --high",
+    ("bound", "--task", "disperson"): "did you mean 'dispersion'?",
+    ("bound", "--task", "tag", "--agents", "2"): "bound must be asked of a --task, or of --agents, --low and --high",
+    ("bound", "--task", "tag", "--snd", "much"): "text must be a constraint such as",
+    ("bound", "--task", "tag", "--figure", "bound.gif"): "the figure's ending must be one of '.png'",
+    ("bound", "--agents", "3", "--low", "-1", "--high", "1", "--figure", "x.png"): "actions with 2 components, got 1",
+    ("train", "--snd", "0->1"): "a schedule must be such as",
 }
 
 

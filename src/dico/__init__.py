@@ -17,7 +17,9 @@ if TYPE_CHECKING:  # the public names; each is imported when it is first used
     from dico.constraints import equal as equal
     from dico.constraints import free as free
     from dico.constraints import parse_constraint as parse_constraint
+    from dico.constraints import scheduled as scheduled
     from dico.constraints import stack_constraints as stack_constraints
+    from dico.dial import DialDiCo as DialDiCo
     from dico.losses import action_space_loss as action_space_loss
     from dico.metrics import METRICS as METRICS
     from dico.metrics import Metric as Metric

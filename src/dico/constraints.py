@@ -1,16 +1,19 @@
 r"""What diversity is wanted: the function g from measured to desired diversity (Discussion, inequality constraints)."""
 
+import math
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from dico._checks import Precise, Value, check_diversity, float64, numbers, to_list
+from dico._checks import Precise, Value, check_diversity, check_number, float64, numbers, to_list
+from dico.schedules import NUMBER, Schedule, Seek, digits, is_scheduled, parse_schedule
 
-FORMS = "'0.3', '>=0.3', '<=0.5', '0.2..0.5' or 'free'"
+FORMS = "'0.3', '>=0.3', '<=0.5', '0->1@2e6', '0.2..0.5' or 'free'"
 
 
 class Constraint(Precise):
@@ -18,7 +21,8 @@ class Constraint(Precise):
 
     Equal, bounded and free members live in one batch because each is only a pair of numbers. They are kept in float64
     so that a float64 policy meets them exactly (a device without float64 needs ``.float()`` first).
-    Make one with :func:`equal`, :func:`at_least`, :func:`at_most`, :func:`between` or :func:`free`.
+    Make one with :func:`equal`, :func:`at_least`, :func:`at_most`, :func:`between`, :func:`free` or
+    :func:`scheduled`.
 
     >>> between(0.2, [0.5, 0.9])(torch.tensor([0.1, 1.0]))
     tensor([0.2000, 0.9000])
@@ -42,9 +46,28 @@ class Constraint(Precise):
         if lo > hi if both_numbers else (bounds[0] > bounds[1]).any():  # pyright: ignore[reportOperatorIssue]
             raise ValueError(f"lo must not exceed hi, got lo={to_list(lo)} and hi={to_list(hi)}")
         self.least = max(numbers("lo", lo))
-        """The largest lower bound among the members, when made."""
+        """The largest lower bound among the members, when made; of schedules at any time."""
+        self.schedules: tuple[Timed | None, ...] = (None,) * math.prod(bounds[0].shape)
+        """Of each member, how its bounds change with the frames, if they do."""
         self.register_buffer("lo", bounds[0].clone())
         self.register_buffer("hi", bounds[1].clone())
+
+    def at_(self, frames: float) -> "Constraint":
+        """Desire what the schedules say after so many frames, from now on; what has none stays. Returns itself.
+
+        Bounds are written in place: compiled passes and captured graphs see them, and nothing waits for the device.
+
+        >>> ramp = parse_constraint("0->1@2e6")
+        >>> ramp(torch.tensor(0.7)), ramp.at_(500_000)(torch.tensor(0.7))
+        (tensor(0.), tensor(0.2500))
+        """
+        check_number("frames", frames, 0)
+        if any(self.schedules):
+            now = [(math.nan, math.nan) if each is None else each(frames) for each in self.schedules]
+            bounds = torch.tensor(now, dtype=self.lo.dtype).T.reshape(2, *self.lo.shape)
+            for bound, new in zip((self.lo, self.hi), bounds.to(self.lo.device, non_blocking=True), strict=True):
+                bound.copy_(torch.where(new.isnan(), bound, new))
+        return self
 
     def start(self) -> Float[Tensor, "*members"]:
         """A diversity that is left as it is: the lower bound, or else the upper one, or else 1."""
@@ -76,10 +99,35 @@ class Constraint(Precise):
         >>> stack_constraints([equal(0.3), at_most(0.5), free()]).texts()
         ['0.3', '<=0.5', 'free']
         """
-        return [_text(lo, hi) for lo, hi in zip(self.lo.flatten().tolist(), self.hi.flatten().tolist(), strict=True)]
+        bounds = zip(self.schedules, self.lo.flatten().tolist(), self.hi.flatten().tolist(), strict=True)
+        return [_text(lo, hi) if each is None else str(each) for each, lo, hi in bounds]
 
     def extra_repr(self) -> str:
         return ", ".join(self.texts())
+
+
+@dataclass(frozen=True)
+class _Function:
+    """A schedule that a user wrote."""
+
+    of_frames: "Callable[[float], Constraint | str | float]"
+
+    @property
+    def least(self) -> float:
+        return self(0)[0]
+
+    def __call__(self, frames: float) -> tuple[float, float]:
+        now = as_goal(self.of_frames(frames))
+        if not isinstance(now, Constraint) or now.lo.ndim or any(now.schedules):
+            raise ValueError(f"a schedule must give a number or a constraint such as at_least(0.3), got {now!r}")
+        return now.lo.item(), now.hi.item()
+
+    def __str__(self) -> str:
+        return f"{getattr(self.of_frames, '__name__', 'function')}(frames)"
+
+
+Timed = Schedule | Seek | _Function
+"""How bounds change with the frames, as a text tells or as a function."""
 
 
 Goal = Constraint | Callable[[Tensor], Tensor]
@@ -135,6 +183,27 @@ def free() -> Constraint:
     return Constraint(0.0, torch.inf)
 
 
+def scheduled(of_frames: "Schedule | Seek | Callable[[float], Constraint | str | float]") -> Constraint:
+    """What is desired changes with the frames: a :class:`~dico.schedules.Schedule`, or any function of frames.
+
+    A function gives the desired diversity, or a constraint for bounds. ``constraint.at_(frames)``, once before each
+    batch, moves it on.
+
+    >>> rising = scheduled(lambda frames: at_least(min(frames / 2e6, 1)))
+    >>> rising.at_(1e6)(torch.tensor([0.1, 2.0]))
+    tensor([0.5000, 2.0000])
+    """
+    if not callable(of_frames) or isinstance(of_frames, Constraint):
+        raise ValueError(f"of_frames must be a function of frames, got {of_frames!r}")
+    schedule = of_frames if isinstance(of_frames, Schedule | Seek) else _Function(of_frames)
+    return _follow(Constraint(*schedule(0)), [schedule], schedule.least)
+
+
+def _follow(constraint: Constraint, schedules: Sequence[Timed | None], least: float) -> Constraint:
+    constraint.schedules, constraint.least = tuple(schedules), least
+    return constraint
+
+
 def uncontrolled(n_agents: int) -> Constraint:
     """The constraint of a group that none is wished for: free, or for a lone agent 0, as the original's.
 
@@ -159,39 +228,57 @@ def stack_constraints(constraints: Sequence[Constraint]) -> Constraint:
         raise ValueError("constraints must hold at least one constraint, got an empty sequence")
     if any(not isinstance(c, Constraint) or c.lo.ndim for c in constraints):
         raise ValueError(f"constraints must be of one member each, got {list(constraints)}")
-    return Constraint(torch.stack([c.lo for c in constraints]), torch.stack([c.hi for c in constraints]))
+    stacked = Constraint(torch.stack([c.lo for c in constraints]), torch.stack([c.hi for c in constraints]))
+    return _follow(stacked, [c.schedules[0] for c in constraints], max(c.least for c in constraints))
 
 
 def parse_constraint(text: str) -> Constraint:
-    """Read ``0.3``, ``>=0.3``, ``<=0.5``, ``0.2..0.5`` or ``free``.
+    """Read ``0.3``, ``>=0.3``, ``<=0.5``, ``0.2..0.5``, ``free``, or a schedule such as ``0->1@2e6``.
 
-    >>> parse_constraint("0.2..0.5").texts()
-    ['0.2..0.5']
+    That one rises from 0 to 1 over 2e6 frames and stays there. A schedule may pass through more values, along a cosine
+    or in steps (:func:`~dico.schedules.parse_schedule`).
+
+    >>> parse_constraint("0.2..0.5").texts(), parse_constraint("cos:0->1@2e6").texts()
+    (['0.2..0.5'], ['cos:0->1@2e6'])
     """
     if not isinstance(text, str):
         raise ValueError(f"text must be a constraint such as {FORMS}, got {text!r}")
-    number = r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)\s*"
     text = text.strip().lower()
     if text == "free":
         return free()
-    if found := re.fullmatch(rf"(>=|<=)?{number}", text):
+    if is_scheduled(text):
+        return scheduled(parse_schedule(text))
+    if found := re.fullmatch(rf"(>=|<=)?{NUMBER}", text):
         make = {None: equal, ">=": at_least, "<=": at_most}[found[1]]
         return make(float(found[2]))
-    if found := re.fullmatch(rf"{number}\.\.{number}", text):
+    if found := re.fullmatch(rf"{NUMBER}\.\.{NUMBER}", text):
         return between(float(found[1]), float(found[2]))
     raise ValueError(f"text must be a constraint such as {FORMS}, got {text!r}")
 
 
-def order(text: str) -> tuple[bool, float, float, float]:
+def final_bounds(text: str) -> tuple[float, float]:
+    """Least and greatest diversity that a constraint allows; of a schedule, in the end.
+
+    >>> final_bounds("0.3"), final_bounds(">=0.3"), final_bounds("0->1@2e6")
+    ((0.3, 0.3), (0.3, inf), (1.0, 1.0))
+    """
+    if is_scheduled(text):
+        return parse_schedule(text).end
+    constraint = parse_constraint(text)
+    return constraint.lo.item(), constraint.hi.item()
+
+
+def order(text: str) -> tuple[bool, float, float, float, str]:
     """A key that sorts constraints by diversity: by the value, the only bound or the middle of two; free last.
 
-    >>> sorted(["free", "1", ">=0.3", "<=0.5", "0"], key=order)
-    ['0', '>=0.3', '<=0.5', '1', 'free']
+    A schedule stands after the constraint that it ends with.
+
+    >>> sorted(["free", "0->1@2e6", "1", ">=0.3", "<=0.5", "0"], key=order)
+    ['0', '>=0.3', '<=0.5', '1', '0->1@2e6', 'free']
     """
-    constraint = parse_constraint(text)
-    low, high = constraint.lo.item(), constraint.hi.item()
+    low, high = final_bounds(text)
     ends = [end for end in (low, high) if 0 < end < torch.inf] or [0.0]
-    return (low, high) == (0, torch.inf), sum(ends) / len(ends), low, high
+    return (low, high) == (0, torch.inf), sum(ends) / len(ends), low, high, text if is_scheduled(text) else ""
 
 
 def as_goal(constraint: Goal | str | float) -> Goal:
@@ -240,12 +327,7 @@ class _Inward(torch.autograd.Function):
 
 def _text(lo: float, hi: float) -> str:
     if lo == hi:
-        return _digits(lo)
+        return digits(lo)
     if hi == torch.inf:
-        return "free" if lo == 0 else f">={_digits(lo)}"
-    return f"<={_digits(hi)}" if lo == 0 else f"{_digits(lo)}..{_digits(hi)}"
-
-
-def _digits(x: float) -> str:
-    """As many digits as tell the number apart from all others."""
-    return repr(x).removesuffix(".0")
+        return "free" if lo == 0 else f">={digits(lo)}"
+    return f"<={digits(hi)}" if lo == 0 else f"{digits(lo)}..{digits(hi)}"

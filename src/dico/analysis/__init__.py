@@ -21,11 +21,12 @@ from dico.analysis.members import (
     sample_sizes,
 )
 from dico.analysis.statistics import STATISTICS, Band, aggregate, interquartile_mean
-from dico.analysis.tracking import relative_error, tracking_error
+from dico.analysis.tracking import relative_error, scheduled_values, tracking_error
 
 __all__ = [
     "STATISTICS", "Band", "LevelSummary", "aggregate", "align", "best_level", "bounds_of", "check_comparable",
     "controlled_group", "controlled_metric", "curves", "desired_of", "diverged", "final", "frames", "group_fields",
     "in_order", "interquartile_mean", "level_of", "levels", "of_level", "relative_error", "sample_name", "sample_sizes",
+    "scheduled_values",
     "summary", "tracking_error", "wall_seconds",
 ]  # fmt: skip

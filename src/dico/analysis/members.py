@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Bool
 
 from dico._checks import check_choice
-from dico.constraints import order, parse_constraint
+from dico.constraints import final_bounds, order
 from dico.members import FIELDS, Member, level_order, level_text, varying
 from dico.runs import Run
 
@@ -79,13 +79,12 @@ def desired_of(level: str, *runs: Run) -> str:
 
 
 def bounds_of(constraint: str) -> tuple[float, float]:
-    """Least and greatest diversity that a constraint allows.
+    """Least and greatest diversity that a constraint allows; of a schedule, in the end.
 
     >>> bounds_of("0.3"), bounds_of(">=0.3"), bounds_of("free")
     ((0.3, 0.3), (0.3, inf), (0.0, inf))
     """
-    parsed = parse_constraint(constraint)
-    return parsed.lo.item(), parsed.hi.item()
+    return final_bounds(constraint)
 
 
 def in_order(constraints: Iterable[str]) -> list[str]:

@@ -162,7 +162,7 @@ def _command(one: str | None, members: Sequence[Member]) -> str | None:
     if one is None or len(members) == 1 or len(members) < len(levels) * len(seeds):
         return one
     kept = [word for word in shlex.split(one) if not word.startswith(("model.desired_snd=", "seed="))]
-    quoted = (json.dumps(level) if "=" in level else level for level in levels)
+    quoted = (json.dumps(level) if set("=>") & set(level) else level for level in levels)
     return shlex.join([*kept, "-m", f"model.desired_snd={','.join(quoted)}", f"seed={','.join(map(str, seeds))}"])
 
 

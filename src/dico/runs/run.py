@@ -16,6 +16,7 @@ from torch import Tensor
 from dico._checks import check_choice
 from dico.analytical import mlp_policy
 from dico.constraints import equal, parse_constraint
+from dico.dial import DialDiCo, dialled_mlp
 from dico.members import FIELDS, NUMBERS, Member, text_of, varying
 from dico.policy import DiCo
 from dico.runs.reading import warn
@@ -178,6 +179,19 @@ class Run:
         policy.load_state_dict({name: v if name in COMMON else v[0] for name, v in stacked.items()})
         return policy.eval()
 
+    def dial(self, seed: int = 0, group: str | None = None, **numbers: float) -> DialDiCo:
+        """The policies of a run with ``dial``, of all desired diversities: ``run.dial().at(0.4)`` acts with 0.4."""
+        if not self.config.get("dial"):
+            raise RunError(f"{self.folder} has networks of its own for each desired diversity: train with --dial")
+        members = sorted(self.select(seed=seed, **numbers), key=lambda member: float(member.constraint))
+        levels = [float(member.constraint) for member in members]
+        if len(set(levels)) < len(levels):
+            raise RunError(f"{self.folder} has several dials of seed {seed}: choose one by a number that varies")
+        saved = self.policies(group, [member.index for member in members]).state_dict()
+        policy = DialDiCo.mlp(**self._sizes(group), levels=levels, **self._options(group, (len(levels),)))
+        policy.load_state_dict({name: v[0] if ".network." in name else v for name, v in saved.items()})
+        return policy.eval()
+
     def policies(self, group: str | None = None, indices: Sequence[int] | None = None) -> DiCo:
         """All members' policies, or those of the indices given, as one module with a leading dimension.
 
@@ -244,15 +258,22 @@ class Run:
 
     def _build(self, group: str | None, members: tuple[int, ...]) -> DiCo:
         spec = self._group(group)
-        own = {**self.config, **spec}  # a group may have settings of its own
+        sizes, options = self._sizes(group), {**self._options(group, members), "members": members}
+        if self.config.get("dial"):
+            return dialled_mlp(**sizes, constraint=equal(torch.zeros(members)), **options)
         box = (spec["obs_low"], spec["obs_high"]) if "obs_low" in spec else None
-        return mlp_policy(
-            spec["n_agents"], spec["obs_dim"], len(spec["low"]), equal(torch.zeros(members)),
-            obs_box=box, density=own.get("density", "autoregressive"),
-            kind=spec["kind"], hidden=own["hidden"], low=spec["low"], high=spec["high"], members=members,
-            squash_shared=own["squash_shared"], gradient=own["gradient"], metric=own["metric"],
-            tau=torch.zeros(members),
-        )  # fmt: skip
+        density = {**self.config, **spec}.get("density", "autoregressive")
+        return mlp_policy(**sizes, constraint=equal(torch.zeros(members)), obs_box=box, density=density, **options)
+
+    def _sizes(self, group: str | None) -> dict[str, int]:
+        spec = self._group(group)
+        return {"n_agents": spec["n_agents"], "obs_dim": spec["obs_dim"], "act_dim": len(spec["low"])}
+
+    def _options(self, group: str | None, members: tuple[int, ...]) -> dict[str, Any]:
+        """Of a group's policies; it may have settings of its own."""
+        own = {**self.config, **self._group(group)}
+        names = ("kind", "hidden", "low", "high", "squash_shared", "gradient", "metric")
+        return {**{name: own[name] for name in names}, "tau": torch.zeros(members)}
 
     def _check_size(self, group: str | None, saved: Mapping[str, Tensor]) -> None:
         """Before networks are made as large as a file says, see whether there are as many numbers for them."""

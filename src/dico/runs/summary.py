@@ -24,8 +24,8 @@ POINTS = 100
 """A curve has at most so many numbers: means over as many batches each."""
 DIGITS = 4
 """Significant ones, of every number."""
-COLUMNS = ("reward", "snd", "snd_acted", "scale", "action_bound_violation")
-"""What is kept of the metrics; and the controlled metric, if it is another one."""
+COLUMNS = ("reward", "snd", "snd_acted", "scale", "action_bound_violation", "desired")
+"""What is kept of the metrics, as far as they are there; and the controlled metric, if it is another one."""
 
 SUMMARY: Shape = {
     "config": SETTINGS, "groups": [GROUP], "session": {}, "about": {}, "behaviours": {}, "curves": {},

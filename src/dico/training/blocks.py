@@ -116,6 +116,8 @@ def make_population(config: Config, stage: Stage, block: int | None = None) -> A
         free = free_bytes(stage.device)
         block = n_members if free is None else Plan.of(config).fitting(free)
     check_positive("block", block)
+    if config.dial and block < n_members:
+        raise RunError(f"the levels of a dial cannot take turns: all {n_members} members must be on the device at once")
     return Population(config, stage) if block >= n_members else Blocks(config, stage, block)
 
 

@@ -7,11 +7,12 @@ from typing import Any
 
 from dico._checks import check_box, check_choice, check_number, check_positive, check_switch, pairs
 from dico.analytical import DENSITIES
-from dico.constraints import FORMS, parse_constraint
+from dico.constraints import FORMS, final_bounds, parse_constraint
 from dico.kinds import KINDS
 from dico.members import NUMBERS, Member, expand
 from dico.metrics import METRICS
 from dico.policy import GRADIENTS, INITIALS
+from dico.schedules import is_scheduled, is_seeking, parse_schedule
 from dico.tasks import check_name, describe
 from dico.training.algorithms import ALGORITHMS, Algorithm
 from dico.training.settings import Settings
@@ -30,7 +31,7 @@ CHOICES: dict[str, Iterable[str]] = {
 }
 COUNTS = (
     "seeds", "frames", "envs", "frames_per_batch", "epochs", "minibatch", "updates", "batch", "replay", "noise_frames",
-    "policy_delay",
+    "policy_delay", "seek_window",
 )  # fmt: skip
 RANGES = {
     "gamma": (0, 1),
@@ -43,9 +44,12 @@ RANGES = {
     "target_noise": (0, math.inf),
     "target_noise_clip": (0, math.inf),
 }
-ABOVE_ZERO = ("lr", "adam_eps", "max_grad_norm", "alpha", "action_loss_lr", "action_loss_eps")
+ABOVE_ZERO = ("lr", "adam_eps", "max_grad_norm", "alpha", "action_loss_lr", "action_loss_eps", "seek_step")
 """What each number may be."""
-LATER = ("vary", "policy_delay", "target_noise", "target_noise_clip", "control", "density", "obs_low", "obs_high")
+LATER = (
+    "vary", "policy_delay", "target_noise", "target_noise_clip", "control", "density", "obs_low", "obs_high",
+    "dial", "seek_window", "seek_step",
+)  # fmt: skip
 """Settings that earlier versions did not have: what they did is today's default, and what a later one adds must be."""
 
 
@@ -64,6 +68,7 @@ class Config(Settings):
         for name in (*RANGES, *ABOVE_ZERO):
             _check_range(name, getattr(self, name))
         check_switch("squash_shared", self.squash_shared)
+        check_switch("dial", self.dial)
         check_number("first_seed", self.first_seed, 0, whole=True)
         for size in self.hidden:
             check_positive("hidden", size)
@@ -122,10 +127,18 @@ class Config(Settings):
             try:
                 canonical = parse_constraint(text).texts()[0]
             except (ValueError, AttributeError) as error:
+                if isinstance(text, str) and is_scheduled(text):
+                    raise
                 raise ValueError(f"snd must hold desired diversities such as {FORMS}, got {text!r}") from error
             if canonical in known:
                 raise ValueError(f"snd must hold each desired diversity once, got {text!r} again")
             known.add(canonical)
+        if self.dial:
+            self._check_dial(known)
+        if sum(map(is_seeking, known)) == 1:
+            raise ValueError("snd must hold two levels or more that seek, such as seek:0.3 and seek:0.5, got one")
+        if self.seek_window < 2:
+            raise ValueError(f"seek_window must be at least 2 batches, got {self.seek_window}")
         for name, values in self.varied.items():
             if name not in self.spec.learner.READS:
                 read = ", ".join(self.spec.learner.READS)
@@ -136,6 +149,14 @@ class Config(Settings):
                 raise ValueError("vary must not name 'action_loss_lr' where action_loss is merged: nothing reads it")
             for value in values:
                 _check_range(name, value)
+
+    def _check_dial(self, levels: Iterable[str]) -> None:
+        """What one set of networks cannot be told by a number."""
+        if self.control == "analytical":
+            raise ValueError("dial must be False for control='analytical', got True")
+        others = [text for text in levels if is_scheduled(text) or len(set(final_bounds(text))) > 1]
+        if others or len(self.snd) < 2:
+            raise ValueError(f"snd must hold two values or more for a dial, such as 0 0.5 1, got {' '.join(self.snd)}")
 
     def _check_sizes(self) -> None:
         batch = f"frames_per_batch={self.frames_per_batch}"
@@ -172,6 +193,16 @@ class Config(Settings):
         seeds = range(self.first_seed, self.first_seed + self.seeds)
         common = {name: float(getattr(self, name)) for name in NUMBERS}
         return expand(constraints, self.varied, seeds, common)
+
+    def unfinished_schedules(self) -> list[str]:
+        """What a user should know of schedules that are longer than the training.
+
+        >>> Config(snd=("0->1@2e6",), frames=1_000_000).unfinished_schedules()
+        ['snd 0->1@2e6 goes on to change after 1,000,000 frames, the last of this training']
+        """
+        schedules = [parse_schedule(text) for text in self.snd if is_scheduled(text)]
+        told = f"goes on to change after {self.frames:,} frames, the last of this training"
+        return [f"snd {schedule} {told}" for schedule in schedules if schedule.frames[-1] > self.frames]
 
     def frozen_after(self, group: str) -> float:
         """How many frames a group learns for.

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import ClassVar, Generic
 
 import torch
@@ -10,6 +11,7 @@ from torch import Tensor, nn
 
 from dico.analytical import mlp_policy
 from dico.constraints import Constraint
+from dico.dial import dialled_mlp
 from dico.losses import action_space_loss
 from dico.members import NUMBERS, Member
 from dico.policy import Estimated
@@ -47,10 +49,12 @@ class Learner(ABC, Generic[Experience]):
         stage: Stage,
     ):
         self.settings, self.members, self.team, self.stage = settings, tuple(members), team, stage
-        self.make_critic = critic
+        self.make_critic, self.constraint = critic, constraint
         self.rng = Random([member.seed for member in members], stream, stage.device)
-        self.policy = mlp_policy(
-            team.n_agents, team.obs_dim, len(team.low), constraint, obs_box=team.obs_box, density=settings.density,
+        box = {} if settings.dial else {"obs_box": team.obs_box, "density": settings.density}
+        make = dialled_mlp if settings.dial else mlp_policy
+        self.policy = make(
+            team.n_agents, team.obs_dim, len(team.low), constraint, **box,
             kind=self.policy_kind(settings), hidden=settings.hidden, tau=self._values("tau"),
             low=team.low, high=team.high, squash_shared=settings.squash_shared, gradient=settings.gradient,
             initial=settings.initial, metric=settings.metric, members=(self.n_members,),
@@ -59,6 +63,9 @@ class Learner(ABC, Generic[Experience]):
         self.low, self.high = (torch.tensor(corner, device=stage.device) for corner in (team.low, team.high))
         self.numbers = {name: self._vector(name) for name in NUMBERS}
         """Of each member, what may vary between them."""
+        desires = len(set(constraint.texts())) > 1  # a group that is not controlled has nothing to be turned
+        self.tied = _tied(members, stage.device) if settings.dial and desires else None
+        """Of each member, those that it has its policies in common with."""
         self.actor_adam = self.adam(self.policy.parameters())
         rates, eps = self.numbers["action_loss_lr"], settings.action_loss_eps
         self.action_adam = PopulationAdam(list(self.policy.parameters()), rates, eps)
@@ -156,6 +163,8 @@ class Learner(ABC, Generic[Experience]):
         for optimiser in optimisers:
             own, gradients = gradients[: len(optimiser.parameters)], gradients[len(optimiser.parameters) :]
             gradient = flat(own)
+            if self.tied is not None and optimiser in (self.actor_adam, self.action_adam):
+                gradient = torch.stack([gradient[of] for of in self.tied]).mean(0)
             self._step(optimiser, gradient, self._clip_factors(gradient, self.numbers["max_grad_norm"]))
 
     # the action-space loss
@@ -246,3 +255,14 @@ class Learner(ABC, Generic[Experience]):
 
     def _values(self, name: str) -> list[float]:
         return [getattr(member, name) for member in self.members]
+
+
+def _tied(members: Sequence[Member], device: torch.device) -> Int[Tensor, "levels members"]:
+    """Of each member all that differ from it in desired diversity alone, as indices; itself is among them.
+
+    >>> _tied([Member(0, "0", 7), Member(1, "0", 8), Member(2, "1", 7), Member(3, "1", 8)], torch.device("cpu"))
+    tensor([[0, 1, 0, 1],
+            [2, 3, 2, 3]])
+    """
+    alike = [replace(member, index=0, constraint="", name="") for member in members]
+    return torch.tensor([[k for k, other in enumerate(alike) if other == mine] for mine in alike], device=device).T

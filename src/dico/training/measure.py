@@ -24,17 +24,20 @@ def measure(learner: Learner, batch: Batch) -> dict[str, Float[Tensor, "members 
     Diversity is measured three times: ``snd`` on the newest batch, ``snd_train`` on what the estimate is made of, and
     ``snd_acted`` on the newest batch with the means brought into the action box, as agents execute them. Under
     analytical control also over the box: ``snd_box``, which is exact in theory and several percent off as measured
-    where the density has narrow peaks, and in ``outside`` the share of observations outside it.
+    where the density has narrow peaks, and in ``outside`` the share of observations outside it. ``desired`` is what the
+    controlled metric should have been: the value, or the nearest one within bounds.
     """
     obs = batch.obs.flatten(1, 2)
     obs = obs[:, spaced(obs.shape[1], learner.team.n_agents, obs.device)]
     policy, low, high = learner.policy, learner.low, learner.high
     params, everyone = policy(obs), policy.everyone(obs)
     controlled, trained_on = learner.settings.metric, learner.estimated_on(obs)
+    measured = METRICS[controlled].fn(everyone)
     return {
         "reward": average(batch.reward),
-        "snd": snd(everyone),
-        **({} if controlled == "snd" else {controlled: METRICS[controlled].fn(everyone)}),
+        "snd": measured if controlled == "snd" else snd(everyone),
+        controlled: measured,
+        "desired": learner.constraint(measured.double()),
         "snd_train": snd(everyone if trained_on is obs else policy.everyone(trained_on)),
         "snd_acted": snd(learner.executed(everyone)),
         "snd_hat": policy.snd_hat.clone(),

@@ -7,9 +7,10 @@ from typing import Any
 from torch import Tensor
 
 from dico._checks import check_choice, pairs
-from dico.constraints import parse_constraint, stack_constraints, uncontrolled
+from dico.constraints import Constraint, parse_constraint, stack_constraints, uncontrolled
 from dico.finn import MAX_INPUTS
 from dico.members import Member
+from dico.schedules import is_scheduled
 from dico.tasks import Group, from_settings
 from dico.training.config import Config
 from dico.training.experience import Team
@@ -62,6 +63,7 @@ class Population(Counted):
     def iterate(self) -> list[dict[str, Any]]:
         """Collect, learn, measure: one row for each member and group."""
         start = time.perf_counter()
+        self._follow_schedules()
         with self.stage.precise():
             batches = self.rollout.collect(self.learners, self.config.steps, self.frames)
             for learner, batch in zip(self.learners, batches, strict=True):
@@ -90,18 +92,31 @@ class Population(Counted):
             named |= {f"{learner.team.name}.{name}": value for name, value in learner.constants().items()}
         return named
 
-    def _learner(self, group: Group, stream: int) -> Learner:
+    def _is_controlled(self, group: str) -> bool:
         teams = [each.name for each in self.task.groups if len(each.agents) > 1]
-        controlled = self.config.controlled or teams[:1] or [self.task.groups[0].name]
-        n_agents, is_controlled = len(group.agents), group.name in controlled
-        goals = [
-            parse_constraint(member.constraint) if is_controlled else uncontrolled(n_agents) for member in self.members
-        ]
+        return group in (self.config.controlled or teams[:1] or [self.task.groups[0].name])
+
+    def _goals(self) -> Constraint:
+        """What the members desire of a controlled group."""
+        return stack_constraints([parse_constraint(member.constraint) for member in self.members])
+
+    def _follow_schedules(self) -> None:
+        """Desire what the members' schedules say now, of groups that no longer learn too."""
+        if any(is_scheduled(member.constraint) for member in self.members):
+            schedules = self._goals().schedules  # a block seats other members than the learners were made for
+            for learner in self.learners:
+                if self._is_controlled(learner.team.name):
+                    learner.constraint.schedules = schedules
+                    learner.constraint.at_(self.frames)
+
+    def _learner(self, group: Group, stream: int) -> Learner:
+        n_agents, is_controlled = len(group.agents), self._is_controlled(group.name)
+        goals = self._goals() if is_controlled else stack_constraints([uncontrolled(n_agents)] * len(self.members))
         analytical = self.config.control == "analytical" and is_controlled and n_agents > 1
         box = self._obs_box(group) if analytical else None
         team = Team(group.name, n_agents, group.obs_dim, self.task.action_low, self.task.action_high, box)
         make, critic = self.config.spec.learner, self.config.spec.critic
-        return make(self.config, self.members, team, stack_constraints(goals), critic, stream, self.stage)
+        return make(self.config, self.members, team, goals, critic, stream, self.stage)
 
     def _obs_box(self, group: Group) -> tuple[tuple[float, ...], tuple[float, ...]]:
         """The box given, or else the task's own."""
@@ -128,10 +143,14 @@ class Population(Counted):
         columns = {name: value.tolist() for name, value in values.items()}
         several = {"group": learner.team.name} if len(self.learners) > 1 else {}
         varied = tuple(self.config.varied)
+        follows = self._is_controlled(learner.team.name)
+        scheduled = [follows and is_scheduled(member.constraint) for member in self.members]
         return [
             {"member": member.index, "constraint": member.constraint, "seed": member.seed,
              **{name: getattr(member, name) for name in varied}, **several, "iteration": self.iteration,
-             "frames": self.frames, **{name: column[k] for name, column in columns.items()}, "seconds": seconds}
+             "frames": self.frames,
+             **{name: column[k] for name, column in columns.items() if name != "desired" or scheduled[k]},
+             "seconds": seconds}
             for k, member in enumerate(self.members)
         ]  # fmt: skip
 

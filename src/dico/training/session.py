@@ -27,6 +27,7 @@ from dico.training.machine import machine
 from dico.training.observers import Observer
 from dico.training.options import SessionOptions
 from dico.training.replay_store import ReplayStore
+from dico.training.seeking import Seeker
 from dico.training.staging import working_compiler
 from dico.training.watch import Watch
 
@@ -108,6 +109,7 @@ class Session:
         self.population, self.folder, self.options = population, folder, options
         self.observers = observers
         self.watch = Watch(population.config.iterations, population.config.gradient, self._say)
+        self.seeker = Seeker(population)
         self.replay: ReplayStore | None = None
         if options.replay_checkpoint and not population.config.on_policy:
             frames = options.checkpoint_every * population.config.frames_per_batch
@@ -145,6 +147,7 @@ class Session:
                 start = time.perf_counter()
                 rows = population.iterate()
                 self.watch.look(rows)
+                self.seeker.look(rows)
                 _write(metrics, rows)
                 seconds = time.perf_counter() - start
                 for observer in self.observers:
@@ -160,6 +163,7 @@ class Session:
         if newest is not None:
             restore(self.population, newest, self.replay)
         back_to(self.folder, newest)
+        self.seeker.recall(load(self.folder).rows())
 
     def _say(self, message: str) -> None:
         for observer in self.observers:
@@ -173,7 +177,7 @@ class Session:
             say(f"resuming {self.folder} at {population.frames:,} frames{finished}")
             if not population.config.on_policy and self.replay is None:
                 say("the replay buffer was not saved and starts empty, so this resume is approximate")
-        for message in memory_messages(population):
+        for message in (*memory_messages(population), *population.config.unfinished_schedules()):
             say(message)
         if population.stage.compiles and not population.finished:
             say("the first iteration is compiled: about a minute, or seconds from the compiler's cache")

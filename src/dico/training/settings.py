@@ -20,7 +20,16 @@ class Settings:
     algorithm: str = "ippo"
     """ippo, mappo, iddpg, maddpg, itd3, matd3, isac or masac."""
     snd: tuple[str, ...] = ("0", "0.3", "1", "free")
-    """Desired diversities: 0.3, >=0.3, <=0.5, 0.2..0.5 or free; each of them with every seed."""
+    """Desired diversities: 0.3, >=0.3, <=0.5, 0.2..0.5, free, or a schedule such as 0->1@2e6, from 0 to 1 by 2e6
+    frames; each of them with every seed."""
+    dial: bool = False
+    """Give all desired diversities of a seed the same networks, which take the desired one as an input: a dial, to be
+    turned to any value between them (`run.dial().at(0.4)`)."""
+    seek_window: int = 10
+    """Batches after which levels such as seek:0.4 move together, each seed's by themselves, to where the reward is
+    greater: two or more of them, whose rewards tell the slope."""
+    seek_step: float = 0.05
+    """How far they move at most; less where the slope is not clear."""
     seeds: int = 4
     """Members for each desired diversity, and for each combination of what varies."""
     first_seed: int = 0

@@ -27,6 +27,8 @@ if TYPE_CHECKING:  # the public names; each is imported when it is first used, f
     from dico.viz.decision import plot_decision as plot_decision
     from dico.viz.distances import matrices as matrices
     from dico.viz.distances import plot_distances as plot_distances
+    from dico.viz.extremes import draw_bound as draw_bound
+    from dico.viz.extremes import plot_extremal_actions as plot_extremal_actions
     from dico.viz.figures import draw_curves as draw_curves
     from dico.viz.figures import draw_decision as draw_decision
     from dico.viz.figures import draw_distances as draw_distances

@@ -7,6 +7,7 @@ import numpy as np
 
 from dico.analysis import LevelSummary, bounds_of, group_fields
 from dico.runs import Run
+from dico.schedules import is_scheduled
 from dico.viz.labels import field_title
 
 WIDE = 10.0
@@ -31,13 +32,13 @@ class Axis:
         """Where a level stands, and from where to where it reaches.
 
         Along the desired diversity, one with bounds reaches from one to the other, a missing bound is where the
-        measured diversity landed, and free stands where it landed, with its interval.
+        measured diversity landed, and free and schedules stand where they landed, with their interval.
         """
         if not self.diversity:
             value = float(level.values[self.field])
             return value, value, value
         landed = float(level.snd.centre)
-        if level.desired == "free":
+        if self.lands(level):
             low, high = float(level.snd.low), float(level.snd.high)
             return (landed, low, high) if np.isfinite(low) else (landed, landed, landed)
         low, high = bounds_of(level.desired)
@@ -48,7 +49,11 @@ class Axis:
 
     def exact(self, level: LevelSummary) -> bool:
         """Whether a level asks for one value, which is where it stands."""
-        return not self.diversity or len(set(bounds_of(level.desired))) == 1
+        return not self.diversity or (len(set(bounds_of(level.desired))) == 1 and not self.lands(level))
+
+    def lands(self, level: LevelSummary) -> bool:
+        """Whether a level stands where its diversity landed, having asked for none, or for another at each time."""
+        return self.diversity and (level.desired == "free" or is_scheduled(level.desired))
 
     def series(self, level: LevelSummary) -> str:
         """What a level has in common with those that a line joins it to: all but what the axis shows."""

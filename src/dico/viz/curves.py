@@ -1,6 +1,7 @@
 """Metrics against frames, one colour for each level: reward, diversity, tracking error, action-bound violation."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -16,13 +17,17 @@ from dico.analysis import (
     level_of,
     levels,
     of_level,
+    scheduled_values,
     tracking_error,
 )
 from dico.runs import Member, Run
+from dico.schedules import is_scheduled
 from dico.viz.colours import level_colours
 from dico.viz.labels import level_label, levels_title, metric_name
 from dico.viz.style import FAINT, in_thousands, lost, plain_numbers
 
+DASHED: dict[str, Any] = {"linestyle": (0, (4, 3)), "linewidth": 1.1}
+"""How desired values are drawn."""
 NOTHING = 0.01
 """Greatest value of an axis on which all is zero."""
 
@@ -35,13 +40,21 @@ def plot_reward(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = False
 
 
 def plot_diversity(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = False) -> Axes:
-    """Measured diversity, with dashed lines at the desired values; grey where several levels desire the same."""
+    """Measured diversity, with dashed lines at the desired values; grey where several levels desire the same.
+
+    The line of a schedule is what its members desired of each batch, on average.
+    """
     axes.set_title("Diversity")
     axes.set_ylabel(f"measured {metric_name(run)}")
     colours = level_colours(levels(run))
     for bound, desiring in _desired_bounds(run).items():
         colour = colours[desiring[0]] if len(desiring) == 1 else FAINT
-        axes.axhline(bound, color=colour, linestyle=(0, (4, 3)), linewidth=1.1, zorder=1.5)
+        axes.axhline(bound, color=colour, zorder=1.5, **DASHED)
+    x, desired = in_thousands(frames(run))[0], scheduled_values(run)
+    for level in levels(run):
+        own = desired[of_level(run, level)]
+        if is_scheduled(desired_of(level, run)) and np.isfinite(own).any():
+            axes.plot(x, aggregate(own, "mean").centre, color=colours[level], zorder=1.5, **DASHED)
     return _plot(axes, run, curves(run, controlled_metric(run)), stat, seeds)
 
 
@@ -87,6 +100,8 @@ def _desired_bounds(run: Run) -> dict[float, list[str]]:
     """The values and bounds that levels desire, each with the levels that do."""
     found: dict[float, list[str]] = {}
     for level in levels(run):
+        if is_scheduled(desired_of(level, run)):
+            continue
         low, high = bounds_of(desired_of(level, run))
         for bound in {low, high}:
             if bound == high != np.inf or bound == low > 0:

@@ -96,7 +96,7 @@ def _plot_levels(
     for level, deep in zip(ended, hidden, strict=True):
         x, left, right = along.place(level)
         y, low, high = (float(part) for part in (level.reward.centre, level.reward.low, level.reward.high))
-        colour, free = colours[level.level], along.diversity and level.desired == "free"
+        colour, free = colours[level.level], along.lands(level)
         axes.hlines(y, left, right, color=colour, linewidth=1.4, alpha=0.7, zorder=2.5)
         if np.isfinite(low):
             axes.errorbar(x, y, [[y - low], [high - y]], color=colour, linewidth=1.4, capsize=2.5, zorder=2.5)
@@ -128,8 +128,7 @@ def _name_diverged(axes: Axes, along: Axis, every: Sequence[LevelSummary]) -> No
 
 
 def _label(level: LevelSummary, along: Axis) -> str:
-    free = along.diversity and level.desired == "free" and level.seeds
-    landed = f" (landed at {float(level.snd.centre):.2f})" if free else ""
+    landed = f" (landed at {float(level.snd.centre):.2f})" if along.lands(level) and level.seeds else ""
     return f"{level_label(level.level)}{landed}{lost(level.diverged, level.seeds + level.diverged)}"
 
 

@@ -10,6 +10,7 @@ from dico.analysis import align, bounds_of, check_comparable, in_order, level_of
 from dico.analysis.fields import as_mapped, check_coordinates
 from dico.runs import Run
 from dico.runs.episodes import play
+from dico.schedules import is_scheduled
 from dico.viz.axis import axis_of
 from dico.viz.curves import (
     desires,
@@ -205,9 +206,11 @@ def _key(runs: Sequence[Run]) -> list[str]:
         return []
     every = {level.desired for run in runs for level in summary(run)}
     spread = " (with its interval)" if any(seeds_in_words(run) != ONE for run in runs) else ""
-    bounds = any(len(set(bounds_of(desired))) > 1 for desired in every - {"free"})
+    moving = {desired for desired in every if is_scheduled(desired)}
+    bounds = any(len(set(bounds_of(desired))) > 1 for desired in every - {"free"} - moving)
+    landed = [*(["free"] if "free" in every else []), *(["a schedule"] if moving else [])]
     return [
-        *([f"diamonds: free where its diversity landed{spread}"] if "free" in every else []),
+        *([f"diamonds: {' or '.join(landed)} where its diversity landed{spread}"] if landed else []),
         *(["horizontal lines: from bound to bound or the measured value"] if bounds else []),
     ]
 

@@ -1,5 +1,6 @@
 """What levels, metrics and runs are called, in figures and on the page."""
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -7,6 +8,7 @@ import numpy as np
 from dico.analysis import bounds_of, controlled_metric, group_fields
 from dico.members import NAMED
 from dico.runs import Run, RunError
+from dico.schedules import is_scheduled
 from dico.tasks import from_settings, is_wrapped
 
 
@@ -59,8 +61,8 @@ def common_desire(runs: Sequence[Run]) -> list[str]:
 def level_label(level: str) -> str:
     """A level as a legend writes it.
 
-    >>> [level_label(level) for level in ("0.3", ">=0.3", "<=0.5", "0.2..0.5", "free")]
-    ['0.3', '≥ 0.3', '≤ 0.5', '0.2 to 0.5', 'free']
+    >>> [level_label(level) for level in ("0.3", ">=0.3", "<=0.5", "0.2..0.5", "free", "cos:0->1@2e6")]
+    ['0.3', '≥ 0.3', '≤ 0.5', '0.2 to 0.5', 'free', 'cos: 0 → 1 @ 2e6']
     >>> level_label(">=0.3, tau=0.1")
     '≥ 0.3, tau=0.1'
     """
@@ -84,6 +86,9 @@ def run_names(runs: Sequence[Run]) -> list[str]:
 def _constraint_label(constraint: str) -> str:
     if constraint == "free":
         return constraint
+    if is_scheduled(constraint):
+        signs = {"->": " → ", "@": " @ ", ":": ": ", ">=": "≥ ", "<=": "≤ "}
+        return re.sub("|".join(signs), lambda found: signs[found[0]], constraint)
     low, high = bounds_of(constraint)
     if low == high:
         return f"{low:g}"

@@ -9,6 +9,7 @@ from dico import analysis
 from dico._checks import check_choice
 from dico._files import plain
 from dico.runs import Member, Run, load
+from dico.schedules import is_scheduled
 from dico.viz.axis import axis_of
 from dico.viz.colours import level_colours
 from dico.viz.files import output_file
@@ -116,13 +117,14 @@ def _levels(runs: Sequence[Run]) -> list[dict[str, Any]]:
     """The levels of all runs, each once, in order, with what they desire."""
     every = analysis.levels(*runs)
     colours, desired = level_colours(every), {level: analysis.desired_of(level, *runs) for level in every}
-    bounds = {level: analysis.bounds_of(desired[level]) for level in every}
+    fixed = {level: desired[level] != "free" and not is_scheduled(desired[level]) for level in every}
+    bounds = {level: analysis.bounds_of(desired[level]) for level in every if fixed[level]}
     return [
         {
             "text": level,
             "colour": colours[level],
-            "least": None if desired[level] == "free" else bounds[level][0],
-            "most": plain(bounds[level][1]),
+            "least": bounds[level][0] if fixed[level] else None,
+            "most": plain(bounds[level][1]) if fixed[level] else None,
         }
         for level in every
     ]

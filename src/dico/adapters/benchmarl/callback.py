@@ -149,12 +149,15 @@ class DicoCallback(Callback):
             everyone = model.policy.everyone(obs)
             measured, controls = diversity(model, everyone), state(model, obs, everyone)
             kept = {name: measured[name] for name in ("snd", model.settings.metric)} | controls
+            if any(model.goal.schedules):
+                kept["desired"] = measured[f"desired_{model.settings.metric}"]
             row = self.record.write(group, kept | {"seconds": seconds})
             logged = {"reward": row["reward"], **measured, **controls}
             experiment.logger.log(
                 {f"train/{group}/{name}": value for name, value in logged.items() if isinstance(value, float)},
                 step=experiment.n_iters_performed,
             )
+            model.goal.at_(experiment.total_frames)  # before the next batch is collected
         self.record.resume_clock()
 
     def _check_restorable(self, file: str) -> None:

@@ -18,6 +18,7 @@ from dico.constraints import FORMS, Constraint, parse_constraint, uncontrolled
 from dico.kinds import KINDS
 from dico.metrics import METRICS
 from dico.policy import GRADIENTS, INITIALS, DiCo
+from dico.schedules import is_scheduled, is_seeking
 
 ACTION_LOSSES = ("separate", "off")
 SMALLEST_EPS = 1e-30
@@ -33,7 +34,7 @@ class DicoConfig(ModelConfig):
     """
 
     desired_snd: Any = 0.3
-    """Desired diversity: 0.3, >=0.3, <=0.5, 0.2..0.5 or free."""
+    """Desired diversity: 0.3, >=0.3, <=0.5, 0.2..0.5, free, or a schedule: 0->1@2e6 rises from 0 to 1 by 2e6 frames."""
     groups: Sequence[str] | None = None
     """Groups whose diversity is controlled; by default every group of two or more agents. Others are free; of a lone
     agent the shared network acts alone."""
@@ -97,9 +98,15 @@ class DicoConfig(ModelConfig):
     @property
     def constraint(self) -> Constraint:
         """The desired diversity as a constraint."""
+        if is_seeking(str(self.desired_snd)):
+            raise ValueError(
+                f"desired_snd cannot seek without neighbours: dico train has them, got {self.desired_snd!r}"
+            )
         try:
             return parse_constraint(str(self.desired_snd))
         except ValueError:
+            if is_scheduled(str(self.desired_snd)):
+                raise
             raise ValueError(f"desired_snd must be a diversity such as {FORMS}, got {self.desired_snd!r}") from None
 
     def controls(self, group: str, n_agents: int) -> bool:
@@ -155,6 +162,12 @@ class Dico(Model):
     def means(self, params: Tensor) -> Tensor:
         """The means among the policies' outputs: ``(*batch, n, d) -> (*batch, n, m)``."""
         return params[..., : self.box[0].shape[-1]]
+
+    @property
+    def goal(self) -> Constraint:
+        """The desired diversity of the group, controlled or not."""
+        assert isinstance(self.policy.constraint, Constraint)
+        return self.policy.constraint
 
     @property
     def box(self) -> tuple[Tensor, Tensor]:

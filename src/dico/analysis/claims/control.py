@@ -7,7 +7,8 @@ from dico.analysis.claims.sweep import MissingError, Sweep, running_mean
 from dico.analysis.claims.verdict import FAILS, HOLDS, Verdict
 from dico.analysis.members import FREE, desired_of
 from dico.analysis.statistics import mean_interval
-from dico.analysis.tracking import relative_error
+from dico.analysis.tracking import relative_distance, relative_error
+from dico.schedules import is_scheduled
 
 MEASURE = "greatest relative error of a seed"
 ALLOWED = 0.05
@@ -42,7 +43,16 @@ def _desires(sweep: Sweep, level: str) -> bool:
 
 
 def _worst(sweep: Sweep, level: str) -> np.ndarray:
-    """Each member's greatest error over the last half; NaN if it diverged."""
-    measured = sweep.curves("snd", level)
-    half = measured[:, measured.shape[1] // 2 :]
-    return relative_error(running_mean(half, min(sweep.window, half.shape[1])), desired_of(level, *sweep.runs)).max(1)
+    """Each member's greatest error over the last half; NaN if it diverged. A schedule has a value for each time."""
+    constraint = desired_of(level, *sweep.runs)
+    measured = _late(sweep, "snd", level)
+    if is_scheduled(constraint):
+        return relative_distance(measured, _late(sweep, "desired", level)).max(1)
+    return relative_error(measured, constraint).max(1)
+
+
+def _late(sweep: Sweep, metric: str, level: str) -> np.ndarray:
+    """Means over batches in the last half of the training."""
+    values = sweep.curves(metric, level)
+    half = values[:, values.shape[1] // 2 :]
+    return running_mean(half, min(sweep.window, half.shape[1]))

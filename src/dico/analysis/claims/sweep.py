@@ -17,6 +17,7 @@ from dico.analysis.statistics import mean_of
 from dico.members import Member
 from dico.runs import Run
 from dico.runs.summary import thin, thin_ends
+from dico.schedules import is_scheduled
 
 BATCHES = 20
 """Means over so many batches are what is said to be reached, tracked or lost."""
@@ -52,8 +53,8 @@ class Sweep:
 
     @property
     def constrained(self) -> list[str]:
-        """The levels that desire something, in order."""
-        return [level for level in self.levels if level != FREE]
+        """The levels that desire something, and always the same, in order."""
+        return [level for level in self.levels if level != FREE and not is_scheduled(level)]
 
     @cached_property
     def frames(self) -> Float[np.ndarray, " points"]:

@@ -33,6 +33,7 @@ function seriesOf(report, key) {
       return {
         run: index, level: text, colour, xs, centre: floats(centre), seeds: seeds.map(floats),
         low: low && floats(low), high: high && floats(high),
+        desired: floats(key === "diversity" ? run.curves.desired?.[text]?.centre ?? "" : ""),
         name: report.runs.length > 1 ? `${levelLabel(text)} · ${run.name}` : levelLabel(text),
       };
     });
@@ -87,7 +88,7 @@ class Curves {
   range(desired) {
     const lines = this.shown.flatMap(({ centre, low, high, seeds }) =>
       [centre, low ?? [], high ?? [], ...(this.selection.seeds ? seeds : [])]);
-    const bounds = desired.map(({ least, most }) => [least, most]);
+    const bounds = [...desired.map(({ least, most }) => [least, most]), ...this.shown.map((each) => each.desired)];
     const [low, high] = widened(...extremes([...lines, ...bounds].flatMap((line) => [...extremes(line)])));
     return [Math.max(low, this.metric.least ?? -Infinity), high];
   }
@@ -133,10 +134,11 @@ class Curves {
   }
 }
 
-function drawSeries({ plot, toX, toY }, { run, colour, xs, centre, low, high, seeds, level }, single) {
+function drawSeries({ plot, toX, toY }, { run, colour, xs, centre, low, high, seeds, level, desired }, single) {
   const group = svg("g", { class: "series", "data-level": level, "data-run": run });
   const line = (values, look) => svg("path", { d: path(xs, values, toX, toY), stroke: colour, ...look });
   if (low) group.append(svg("path", { d: band(xs, low, high, toX, toY), fill: colour, class: "band" }));
+  if (desired.length) group.append(line(desired, { class: "desired", "data-desired": level }));
   if (single) group.append(...seeds.map((seed) => line(seed, { class: "seed" })));
   group.append(line(centre, { class: "line", "stroke-dasharray": DASHES[run % DASHES.length] }));
   if (xs.length === 1) group.append(svg("circle", { cx: toX(xs[0]), cy: toY(centre[0]), r: 3.5, fill: colour }));

@@ -114,7 +114,8 @@ export function logarithmic([a, b], range) {
 
 /** A level's text, as short as a legend wants it: a desired diversity, or numbers by name, or both. */
 export function levelLabel(text) {
-  return text.replace(">=", "≥ ").replace("<=", "≤ ").replace("..", " to ");
+  return text.replace(">=", "≥ ").replace("<=", "≤ ").replace("..", " to ").replace(/^(cos|step):/, "$1: ")
+    .replaceAll("->", " → ").replaceAll("@", " @ ");
 }
 
 /** A level with the name of what it is a value of, unless its text names that. */

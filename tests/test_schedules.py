@@ -1,0 +1,149 @@
+"""Schedules: what they desire when, their texts, and policies that follow them."""
+
+import math
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dico
+from dico import at_least, equal, free, parse_constraint, scheduled, stack_constraints
+from dico.constraints import order
+
+FRAMES = [0, 250_000, 500_000, 1_000_000, 1_500_000, 2_000_000, 9e9]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("0->1@2e6", [0, 0.125, 0.25, 0.5, 0.75, 1, 1]),
+        ("cos:0->1@2e6", [0, 0.0380602337, 0.1464466094, 0.5, 0.8535533906, 1, 1]),
+        ("step:0->0.5@1e6->1@2e6", [0, 0, 0, 0.5, 0.5, 1, 1]),
+        ("1->0.2@1e6->0.4@2e6", [1, 0.8, 0.6, 0.2, 0.3, 0.4, 0.4]),
+    ],
+)
+def test_a_schedule_desires_what_it_says_and_stays_in_the_end(text, expected):
+    constraint = parse_constraint(text)
+    measured = torch.tensor(0.7, dtype=torch.float64)
+    assert [constraint.at_(frames)(measured).item() for frames in FRAMES] == pytest.approx(expected, abs=1e-9)
+
+
+def test_scheduled_bounds_leave_alone_what_is_within():
+    constraint = parse_constraint(">=0->1@2e6").at_(1e6)
+    assert constraint(torch.tensor([0.2, 0.7])).tolist() == pytest.approx([0.5, 0.7])
+    constraint = parse_constraint("cos:<=1->0@2e6").at_(1e6)
+    assert constraint(torch.tensor([0.2, 0.7])).tolist() == pytest.approx([0.2, 0.5])
+
+
+@given(
+    st.lists(st.floats(0, 1e3), min_size=2, max_size=4), st.integers(1, 10**9), st.sampled_from(["", "cos:", "step:"])
+)
+def test_schedules_stay_between_their_values_and_meet_each(values, length, shape):
+    knots = [length * (k + 1) for k in range(len(values) - 1)]
+    text = f"{shape}{values[0]!r}" + "".join(f"->{v!r}@{f}" for v, f in zip(values[1:], knots, strict=True))
+    constraint = parse_constraint(text)
+    met = [constraint.at_(frames).lo.item() for frames in (0, *knots)]
+    assert met == pytest.approx(values, rel=1e-12, abs=1e-12)
+    between = [constraint.at_(frames).lo.item() for frames in (length / 3, length * 1.5, 10 * length)]
+    assert all(min(values) <= value * (1 + 1e-12) and value <= max(values) * (1 + 1e-12) for value in between)
+
+
+@pytest.mark.parametrize(
+    ("loose", "text"),
+    [
+        (" 0 -> 1.0 @ 2000000 ", "0->1@2e6"),
+        ("COS: >= .5->1@60000", "cos:>=0.5->1@60000"),
+        ("step:0->.5@1e6->1@1234567", "step:0->0.5@1e6->1@1234567"),
+        ("<=1->0.2@2.5e6", "<=1->0.2@2.5e6"),
+    ],
+)
+def test_texts_are_read_and_written(loose, text):
+    assert parse_constraint(loose).texts() == [text]
+    assert parse_constraint(text).at_(1e5).texts() == [text]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("0->1", "a schedule must be such as '0->1@2e6', .*, in a shell in quotes, got '0->1'"),
+        ("0-", "a schedule must be such as .* got '0-'"),
+        ("->1@2e6", "a schedule must be such as"),
+        ("sin:0->1@2e6", "a schedule must be such as"),
+        ("0..1->2@2e6", "a schedule must be such as"),
+        ("free->1@2e6", "a schedule must be such as"),
+        ("0->1@0", "the frames of a schedule must be above 0, finite and rising, got 0"),
+        ("0->1@2e6->2@1e6", "must be above 0, finite and rising, got 2000000, 1000000"),
+        ("0->-1@2e6", "the values of a schedule must be a diversity, finite and at least 0"),
+        ("0->1@1e999", "must be above 0, finite and rising, got inf"),
+    ],
+)
+def test_bad_texts_are_told_in_one_line(text, message):
+    with pytest.raises(ValueError, match=message) as caught:
+        parse_constraint(text)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.unchecked
+def test_bad_input_is_told():
+    with pytest.raises(ValueError, match="frames must be a number from 0 up, got -1"):
+        equal(0.3).at_(-1)
+    with pytest.raises(ValueError, match=r"of_frames must be a function of frames, got 0\.3"):
+        scheduled(0.3)
+    with pytest.raises(ValueError, match="x must be a diversity, finite and at least 0, got nan"):
+        scheduled(lambda frames: math.nan if frames else 0.0).at_(1)
+    with pytest.raises(ValueError, match="a schedule must give a number or a constraint"):
+        scheduled(lambda _: "0->1@2e6")
+
+
+def test_any_function_of_frames_is_a_schedule():
+    def halving(frames):
+        return 2.0 ** -(frames / 1e6)
+
+    assert scheduled(halving).at_(2e6).lo.item() == 0.25
+    assert scheduled(halving).texts() == ["halving(frames)"]
+    bounded = scheduled(lambda frames: at_least(frames / 1e6))
+    assert bounded.at_(2e6)(torch.tensor([1.0, 3.0])).tolist() == [2.0, 3.0]
+
+
+def test_constant_and_scheduled_members_live_in_one_population():
+    mixed = stack_constraints([equal(0.3), parse_constraint("0->1@100"), free(), parse_constraint(">=1->0@200")])
+    assert mixed.texts() == ["0.3", "0->1@100", "free", ">=1->0@200"]
+    assert mixed.least == 1
+    mixed.at_(50)
+    assert mixed.lo.tolist() == [0.3, 0.5, 0.0, 0.75]
+    assert mixed.hi.tolist() == [0.3, 0.5, math.inf, math.inf]
+
+
+def test_they_stand_after_what_they_end_with():
+    texts = ["free", "1->0.3@2e6", "1", "cos:0->1@2e6", "0->1@2e6", "0.3"]
+    assert sorted(texts, key=order) == ["0.3", "1->0.3@2e6", "1", "0->1@2e6", "cos:0->1@2e6", "free"]
+
+
+@pytest.mark.unchecked
+def test_a_policy_meets_the_desired_value_of_every_time():
+    """thm:scaling, with tau = 1, in a plain loop; passes that were compiled before see the new bounds."""
+    constraint = parse_constraint("0->1@1000")
+    policy = dico.DiCo.mlp(3, 4, 2, constraint, tau=1.0, hidden=(8,)).double()
+    obs = torch.randn(16, 3, 4, dtype=torch.float64)
+    compiled = torch.compile(policy.everyone, fullgraph=True, backend="aot_eager")
+    lo = constraint.lo
+    for frames in (0, 100, 600, 1000, 2000):
+        constraint.at_(frames)
+        policy.commit_(policy.estimate(obs))
+        for everyone in (policy.everyone, compiled):
+            assert dico.snd(everyone(obs)).item() == pytest.approx(min(frames / 1000, 1), rel=1e-9)
+    assert policy.constraint.lo is lo
+
+
+def test_a_schedule_beyond_the_action_box_is_warned_of_though_it_begins_within():
+    with pytest.warns(UserWarning, match="a desired diversity of 9 is out of reach"):
+        dico.DiCo.mlp(2, 4, 2, "0->9@1e6", low=[-1, -1], high=[1, 1], hidden=(8,))
+
+
+def test_what_is_saved_is_the_value_of_the_moment():
+    policy = dico.DiCo.mlp(2, 4, 2, "0->1@100", hidden=(8,))
+    policy.constraint.at_(25)
+    other = dico.DiCo.mlp(2, 4, 2, 0.9, hidden=(8,))
+    other.load_state_dict(policy.state_dict())
+    assert other.constraint.texts() == ["0.25"]
