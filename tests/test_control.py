@@ -190,12 +190,17 @@ def test_seeds_that_diverged_do_not_count():
         ({"evaluations": 0}, "evaluations must be a whole number from 1 up, got 0"),
         ({"scan": 1}, "scan must be a whole number from 2 up, got 1"),
         ({"initial": -1}, "initial must be a diversity"),
-        ({"gains": (1, math.nan, 0)}, "gains must be finite"),
+        ({"gains": (1, math.nan, 0)}, "gains must be three finite numbers"),
     ],
 )
 def test_bad_input_is_told_before_anything_is_evaluated(options, said):
     with pytest.raises(ValueError, match=said):
         closed_loop(lambda _: pytest.fail("evaluated"), 0.5, **options)
+
+
+def test_a_target_is_a_number():
+    with pytest.raises(ValueError, match="target must be a finite number, got nan"):
+        closed_loop(abs, math.nan)
 
 
 def test_breaking_out_costs_no_further_evaluation():

@@ -134,6 +134,8 @@ def closed_loop_in_batches(
     """
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(map(repr, METHODS))}, got {method!r}")
+    if not math.isfinite(target):
+        raise ValueError(f"target must be a finite number, got {target!r}")
     for name, count, least in (("at_once", at_once, 1), ("evaluations", evaluations, 1), ("scan", scan, 2)):
         if isinstance(count, bool) or not isinstance(count, int) or count < least:
             raise ValueError(f"{name} must be a whole number from {least} up, got {count!r}")
@@ -142,8 +144,8 @@ def closed_loop_in_batches(
             raise ValueError(f"{name} must be a finite number above 0, got {value!r}")
     if not 0 <= initial < math.inf:
         raise ValueError(f"initial must be a diversity, finite and at least 0, got {initial!r}")
-    if not all(map(math.isfinite, (target, *gains))) or len(gains) != 3:
-        raise ValueError(f"target and three gains must be finite numbers, got {target!r} and {gains!r}")
+    if len(gains) != 3 or not all(map(math.isfinite, gains)):
+        raise ValueError(f"gains must be three finite numbers, got {gains!r}")
     seen = _Seen(target)
     if method == "pid":
         asking = _pid(target, tolerance, initial, gains)

@@ -74,7 +74,7 @@ def _own(name: str) -> Metric:
         found = np.full(len(run.members), np.nan)
         for member in np.flatnonzero(~diverged(run)).tolist():
             try:
-                found[member] = float(function(run, run.members[member]))
+                found[member] = function(run, run.members[member])
             except Exception as error:
                 raise ValueError(f"metric {name!r} failed for {run.members[member].name}: {error!r}") from error
         return found
