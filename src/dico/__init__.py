@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # the public names; each is imported when it is first used
     from dico.constraints import parse_constraint as parse_constraint
     from dico.constraints import scheduled as scheduled
     from dico.constraints import stack_constraints as stack_constraints
+    from dico.control import closed_loop as closed_loop
     from dico.dial import DialDiCo as DialDiCo
     from dico.losses import action_space_loss as action_space_loss
     from dico.metrics import METRICS as METRICS

@@ -51,6 +51,19 @@ def test_the_decision_plot_has_each_level_where_it_belongs(known):
     assert {"best: 0.5", "free (landed at 1.76)", "1.5"} <= set(texts(figure))
 
 
+def test_levels_that_cannot_be_told_from_the_best_are_named(tmp_path):
+    def alike(level, seed, iteration):
+        return {"reward": {"0": 0.0, "0.5": 1.0, "1": 1.01, "free": 0.5}[level] + 0.1 * seed, "snd": 1.2}
+
+    run = write_run(tmp_path / "run", alike, snd=("0", "0.5", "1", "free"), seeds=4)
+    figure = draw_decision([run])
+    assert "best: 1, not told apart from 0.5" in texts(figure)
+    (band,) = (patch for patch in figure.axes[0].patches if patch.get_gid() == "alike")
+    assert (band.get_x(), band.get_width()) == (0.5, 0.5)
+    none = write_run(tmp_path / "none", lambda level, seed, _: {"reward": seed, "snd": 1.0}, seeds=3)
+    assert "best: 0, not told apart from any other" in texts(draw_decision([none]))
+
+
 def test_several_runs_are_compared_by_name(known, tmp_path):
     other = write_run(tmp_path / "other", steady, snd=("0", "1"))
     written = write_figures([known, other], tmp_path / "figures", formats=("svg",))

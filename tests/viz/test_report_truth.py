@@ -140,3 +140,15 @@ def test_a_lone_agent_has_no_limit(run):
     assert max_snd_limit(replace(run, groups=({**clamped, "n_agents": 1},))) is None
     assert max_snd_limit(replace(run, groups=(clamped,), config={**run.config, "metric": "hse"})) is None
     assert max_snd_limit(run) is None  # stochastic
+
+
+def test_the_page_says_what_the_seeds_leave_open(tmp_path):
+    def rewards(level, seed, _):
+        return {"reward": {"0": 0.0, ">=0.3": 1.0, "1": 1.01}[level] + 0.1 * seed, "snd": 1.0}
+
+    run = write_run(tmp_path / "run", rewards, snd=("0", ">=0.3", "1"), seeds=4, frames=12_000)
+    told = payload([run])["runs"][0]["answer"]
+    assert told.startswith("Best: 1; ≥ 0.3 cannot be told from it (4 seeds, 95 %). Diversity pays: ")
+    assert payload([run], "iqm")["runs"][0]["answer"] == ""
+    few = write_run(tmp_path / "few", rewards, snd=("0", "1"), seeds=2, frames=12_000)
+    assert payload([few])["runs"][0]["answer"] == "Highest mean: 1; fewer than three seeds tell no more."

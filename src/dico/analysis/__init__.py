@@ -5,6 +5,7 @@ diverged is left out of every aggregate, and counted.
 """
 
 from dico.analysis.comparison import LevelSummary, best_level, check_comparable, summary
+from dico.analysis.gain import Answer, answer, answer_of, sentences
 from dico.analysis.measured import curves, diverged, final, frames, wall_seconds
 from dico.analysis.members import (
     align,
@@ -24,9 +25,8 @@ from dico.analysis.statistics import STATISTICS, Band, aggregate, interquartile_
 from dico.analysis.tracking import relative_error, scheduled_values, tracking_error
 
 __all__ = [
-    "STATISTICS", "Band", "LevelSummary", "aggregate", "align", "best_level", "bounds_of", "check_comparable",
-    "controlled_group", "controlled_metric", "curves", "desired_of", "diverged", "final", "frames", "group_fields",
-    "in_order", "interquartile_mean", "level_of", "levels", "of_level", "relative_error", "sample_name", "sample_sizes",
-    "scheduled_values",
-    "summary", "tracking_error", "wall_seconds",
+    "STATISTICS", "Answer", "Band", "LevelSummary", "aggregate", "align", "answer", "answer_of", "best_level",
+    "bounds_of", "check_comparable", "controlled_group", "controlled_metric", "curves", "desired_of", "diverged",
+    "final", "frames", "group_fields", "in_order", "interquartile_mean", "level_of", "levels", "of_level",
+    "relative_error", "sample_name", "sample_sizes", "scheduled_values", "sentences", "summary", "tracking_error", "wall_seconds",
 ]  # fmt: skip

@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Float
 
 from dico._checks import check_choice
+from dico._student import student_quantile
 
 STATISTICS: dict[str, str] = {
     "mean": "mean and standard deviation",
@@ -116,19 +117,6 @@ def difference(a: Float[np.ndarray, " seeds"], b: Float[np.ndarray, " others"], 
         return Interval(float(effect), np.nan, np.nan)
     free = error**2 / (error_a**2 / free_a + error_b**2 / free_b)  # Welch and Satterthwaite's degrees of freedom
     return _around(effect, error, free)
-
-
-def student_quantile(degrees: float) -> float:
-    r"""The 97.5 % quantile of Student's distribution.
-
-    With :math:`t=\sqrt\nu\tan\theta` its density is proportional to :math:`\cos^{\nu-1}\theta`.
-
-    >>> [round(student_quantile(degrees), 3) for degrees in (1, 3, 30)]
-    [12.706, 3.182, 2.042]
-    """
-    angle = np.linspace(0.0, np.pi / 2, 10_001)
-    below = np.concatenate([[0.0], np.cumsum(np.cos((angle[1:] + angle[:-1]) / 2) ** (degrees - 1))])
-    return float(np.sqrt(degrees) * np.tan(np.interp(0.95, below / below[-1], angle)))
 
 
 def _squared_error(values: Float[np.ndarray, " seeds"], resolution: float = 0.0) -> tuple[float, float]:

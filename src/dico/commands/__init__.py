@@ -17,6 +17,7 @@ from rich.console import Console
 COMMANDS = {
     "train": "Train a population: every desired diversity and seed at once.",
     "resume": "Go on with a run that was interrupted, exactly where its newest checkpoint left off.",
+    "tune": "Find the diversity that a task needs, and say whether diversity pays.",
     "reproduce": "Train the paper's experiments again, and judge its claims.",
     "eval": "Let the trained members play fresh episodes.",
     "report": "Write a page about a run, or about several to compare: curves, decision, maps, episodes, live networks.",

@@ -44,10 +44,7 @@ class Training:
 
         Who goes on may choose another device and block; the other options are those that it was begun with.
         """
-        if self.state == "new":
-            return session.train(self.config, self.folder, observers=observers, **asdict(options))
-        chosen = {"device": options.device, "block": options.block}
-        return session.resume(self.folder, config=self.config, observers=observers, **chosen)
+        return train_or_go_on(self.config, self.folder, self.state, options, observers)
 
 
 def plan(
@@ -80,11 +77,23 @@ def plan(
         for preset in presets:
             config = EXPERIMENTS[name].config(preset, scale=scale, seeds=seeds, first_seed=first_seed)
             place = Path(folder, preset, name + piece)
-            trainings.append(Training(EXPERIMENTS[name], preset, config, place, _state(place, config)))
+            trainings.append(Training(EXPERIMENTS[name], preset, config, place, state_of(place, config)))
     return trainings
 
 
-def _state(folder: Path, config: Config) -> State:
+def train_or_go_on(
+    config: Config, folder: Path, state: State, options: SessionOptions, observers: Sequence[Observer] = ()
+) -> Run:
+    """Train a population to its end, from its beginning or where it was interrupted; one that is done is opened."""
+    if state == "finished":
+        return load(folder)
+    if state == "new":
+        return session.train(config, folder, observers=observers, **asdict(options))
+    chosen = {"device": options.device, "block": options.block}
+    return session.resume(folder, config=config, observers=observers, **chosen)
+
+
+def state_of(folder: Path, config: Config) -> State:
     """How far a training is; an error if something else is in its folder."""
     if session.is_free(folder):
         return "new"

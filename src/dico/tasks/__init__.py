@@ -8,7 +8,7 @@ from dico._checks import check_choice, pairs
 from dico.tasks.base import Group, MappedTask, Task, check_groups, join_groups, map_state, of_group, where_done
 from dico.tasks.dispersion import Dispersion
 from dico.tasks.navigation import Navigation, SameGoal
-from dico.tasks.own import name_of, options_of, own
+from dico.tasks.own import imported, name_of, options_of, own
 from dico.tasks.reverse_transport import ReverseTransport
 from dico.tasks.sampling import Sampling
 from dico.tasks.scene import Legend, Scene
@@ -31,6 +31,7 @@ __all__ = [
     "check_name",
     "describe",
     "from_settings",
+    "imported",
     "is_wrapped",
     "join_groups",
     "make",

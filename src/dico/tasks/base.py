@@ -85,6 +85,14 @@ class Task(ABC, Generic[State]):
         """
         return None
 
+    def success(self, state: State) -> Bool[Tensor, "*batch"] | None:  # noqa: ARG002
+        """Whether the team has done what it is for, where that can be said; None if not."""
+        return None
+
+    def coverage(self, state: State) -> Float[Tensor, "*batch"] | None:  # noqa: ARG002
+        """How much of what there is to be done has been done, from 0 to 1; None if that cannot be said."""
+        return None
+
     @abstractmethod
     def reset(self, n: int, rng: Random) -> State:
         """Fresh states of ``n`` environments for each member of ``rng``."""

@@ -91,6 +91,14 @@ class Dispersion(Task[DispersionState]):
         eaten = state.eaten | bite.any(-2)
         return DispersionState(position, velocity, state.food, eaten), rewards, eaten.all(-1)
 
+    def success(self, state: DispersionState) -> Bool[Tensor, "*batch"]:
+        """Whether all food was eaten."""
+        return state.eaten.all(-1)
+
+    def coverage(self, state: DispersionState) -> Float[Tensor, "*batch"]:
+        """Share of the food that was eaten."""
+        return state.eaten.to(state.position.dtype).mean(-1)
+
     def observe(self, state: DispersionState) -> tuple[Float[Tensor, "*batch agents obs"]]:
         """For each food: where it is from the agent, and 1 if it was eaten."""
         apart = state.food[..., None, :, :] - state.position[..., :, None, :]

@@ -103,6 +103,17 @@ class Navigation(MappedTask[NavigationState]):
         rewards = before - after + final[..., None]
         return NavigationState(position, velocity, state.goal), rewards, farthest < AGENT_RADIUS
 
+    def success(self, state: NavigationState) -> Bool[Tensor, "*batch"]:
+        """Whether every agent is near its goal."""
+        return self._arrived(state).all(-1)
+
+    def coverage(self, state: NavigationState) -> Float[Tensor, "*batch"]:
+        """Share of agents that are near their goals."""
+        return self._arrived(state).to(state.position.dtype).mean(-1)
+
+    def _arrived(self, state: NavigationState) -> Bool[Tensor, "*batch agents"]:
+        return torch.linalg.vector_norm(state.position - state.goal, dim=-1) < AGENT_RADIUS
+
     def observe(self, state: NavigationState) -> tuple[Float[Tensor, "*batch agents obs"]]:
         """Each agent's position relative to every goal."""
         return (self.observation_at(state, state.position),)

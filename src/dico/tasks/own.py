@@ -26,17 +26,7 @@ def own(name: str, **options: Any) -> Any:
     >>> own("dico.tasks.navigation:Navigation", n_agents=3).n_agents
     3
     """
-    module, _, function = name.partition(":")
-    with _working_directory_first():
-        try:
-            make = _module(module, function)
-            for part in function.split("."):
-                make = getattr(make, part)
-        except (ImportError, AttributeError, ValueError, TypeError) as error:
-            raise ValueError(
-                f"task {name!r} cannot be imported ({error}): it must be module:function, found from here or on "
-                "PYTHONPATH"
-            ) from error
+    make = imported("task", name)
     if not callable(make):
         raise ValueError(f"task {name!r} must be a function or a class that makes a task, got {make!r}")
     try:
@@ -48,6 +38,26 @@ def own(name: str, **options: Any) -> Any:
         raise ValueError(f"task {name!r} must make an object with {', '.join(FUNCTIONS)}; it lacks {missing[0]}")
     _try(name, task)
     return task
+
+
+def imported(what: str, name: str) -> Any:
+    """What ``module:function`` names, found from the working directory or on PYTHONPATH; ``what`` is for the error.
+
+    >>> imported("metric", "statistics:fmean")([1, 2])
+    1.5
+    """
+    module, _, function = name.partition(":")
+    with _working_directory_first():
+        try:
+            found = _module(module, function)
+            for part in function.split("."):
+                found = getattr(found, part)
+        except (ImportError, AttributeError, ValueError, TypeError) as error:
+            raise ValueError(
+                f"{what} {name!r} cannot be imported ({error}): it must be module:function, found from here or on "
+                "PYTHONPATH"
+            ) from error
+    return found
 
 
 def _module(name: str, function: str) -> Any:

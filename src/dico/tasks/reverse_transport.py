@@ -127,6 +127,10 @@ class ReverseTransport(Task[ReverseTransportState]):
         reward = torch.where(done, 0.0, progress * PROGRESS)
         return after, reward[..., None].expand(*actions.shape[:-1]).contiguous(), done
 
+    def success(self, state: ReverseTransportState) -> Bool[Tensor, "*batch"]:
+        """Whether the package is on the goal."""
+        return touches_box(state.goal.movedim(-1, 0), GOAL_RADIUS, state.package.movedim(-1, 0), self.half)
+
     def observe(self, state: ReverseTransportState) -> tuple[Float[Tensor, "*batch agents obs"]]:
         """Own position and velocity, and the package's velocity, place, and place from the goal."""
         package = state.package[..., None, :]

@@ -107,6 +107,11 @@ class Sampling(MappedTask[SamplingState]):
         after = SamplingState(position, velocity, state.centre, state.nearest, visited)
         return after, total.expand(*cell.shape).contiguous(), done
 
+    def coverage(self, state: SamplingState) -> Float[Tensor, "*batch"]:
+        """Share of the cells that were visited."""
+        rows = torch.arange(CELLS, device=state.visited.device)
+        return ((state.visited[..., None] >> rows) & 1).to(state.position.dtype).mean((-2, -1))
+
     def observe(self, state: SamplingState) -> tuple[Float[Tensor, "*batch agents obs"]]:
         """Each agent's position and the values around it."""
         return (self.observation_at(state, state.position),)

@@ -47,7 +47,7 @@ class Blocks(Counted):
         own = self.tensors() | self.host.constants()
         seated = self.resident.tensors() | self.resident.constants()
         # what all members share must not advance before the last block has had its turn
-        common = {name: value.clone() for name, value in own.items() if _is_common(name)}
+        common = {name: value.clone() for name, value in own.items() if is_common(name)}
         for first in range(0, len(self.members), self.at_once):
             here = slice(first, min(first + self.at_once, len(self.members)))
             self._seat(here, own | common, seated)
@@ -64,7 +64,7 @@ class Blocks(Counted):
         """Bring a block's members to the device."""
         size = here.stop - here.start
         for name, seat in seated.items():
-            if _is_common(name):
+            if is_common(name):
                 seat.copy_(own[name])
             else:
                 seat[:size].copy_(own[name][here])
@@ -81,7 +81,7 @@ class Blocks(Counted):
         """Take a block's members back to the host; of the replay buffers only the new frames."""
         size = here.stop - here.start
         for name, seat in seated.items():
-            if not _is_common(name):
+            if not is_common(name):
                 own[name][here].copy_(seat[:size])
         for mine, learner in self._replaying():
             new = (int(mine.count) + torch.arange(self.config.frames_per_batch)) % self.config.replay
@@ -105,7 +105,8 @@ AnyPopulation = Population | Blocks
 """What a session trains."""
 
 
-def _is_common(name: str) -> bool:
+def is_common(name: str) -> bool:
+    """Whether all members have a tensor in common."""
     return COMMON.fullmatch(name) is not None
 
 

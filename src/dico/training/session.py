@@ -66,7 +66,7 @@ def train(
         check_space(place, session.population, session.replay)
         with _alone(place):
             _check_free(place)  # another training may have been as quick
-            _describe(session.population, place, chosen)
+            describe(session.population, place, chosen)
             return session.run()
 
 
@@ -241,7 +241,7 @@ def _options(given: dict[str, Any]) -> SessionOptions:
     return SessionOptions(**given)
 
 
-def _describe(population: AnyPopulation, folder: Path, options: SessionOptions) -> None:
+def describe(population: AnyPopulation, folder: Path, options: SessionOptions) -> None:
     """What a run folder says of a training before its first iteration."""
     groups = [
         {"name": learner.team.name, "n_agents": learner.team.n_agents, "obs_dim": learner.team.obs_dim,

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import NullLocator
 
-from dico.analysis import LevelSummary, align, summary
+from dico.analysis import Answer, LevelSummary, align, answer_of, summary
 from dico.runs import Run
 from dico.tasks.scene import TEAM
 from dico.viz.axis import Axis, axis_of
@@ -18,6 +18,10 @@ from dico.viz.labels import level_label, run_names
 from dico.viz.limits import max_snd_limit
 from dico.viz.style import FAINT, INK, lost, plain_numbers
 
+ALIKE = "#f3efe2"
+"""Behind the levels that cannot be told from the best."""
+FEW = 2
+"""More of them than this are only counted."""
 MOST_LETTERS = 55
 """Of a line of text as wide as the axes."""
 SAME_PLACE = 0.02
@@ -30,6 +34,8 @@ TICKS_APART = 0.08
 
 def plot_decision(axes: Axes, runs: Sequence[Run], stat: str = "mean") -> Axes:
     """Final reward of each level with its interval, the best level, and the maximum-SND limit; a colour for each run.
+
+    The text tells which others cannot be told from the best, and a pale band reaches over those that have a value.
 
     A level with a value stands at that value, one with bounds spans them, and free stands where its diversity landed.
     Where one number varies and the desired diversity does not, levels stand at that number, and there is no limit.
@@ -59,7 +65,11 @@ def plot_decision(axes: Axes, runs: Sequence[Run], stat: str = "mean") -> Axes:
     candidates = [(level, name) for own, name in zip(ended, names, strict=True) for level in own]
     if len(candidates) > 1:  # of one alone it says nothing
         best, name = max(candidates, key=lambda each: float(each[0].reward.centre))
-        _mark_best(axes, along.place(best)[0], best, f" ({name})" if len(runs) > 1 else "")
+        found = answer_of(runs[names.index(name)]) if stat == "mean" else None
+        called = level_label(best.level) + (f" ({name})" if len(runs) > 1 else "")
+        _mark_best(axes, along.place(best)[0], best, _called(called, found))
+        if along.diversity and found is not None and found.low < found.high:
+            axes.axvspan(found.low, found.high, color=ALIKE, linewidth=0, zorder=0.5, gid="alike")
     if not candidates:
         axes.text(0.5, 0.5, "all members diverged", transform=axes.transAxes, ha="center", va="center", color=FAINT)
         axes.set_yticks([])
@@ -132,11 +142,22 @@ def _label(level: LevelSummary, along: Axis) -> str:
     return f"{level_label(level.level)}{landed}{lost(level.diverged, level.seeds + level.diverged)}"
 
 
-def _mark_best(axes: Axes, x: float, best: LevelSummary, of: str) -> None:
+def _called(best: str, found: Answer | None) -> str:
+    """What the seeds say of the level that leads, and of those that they cannot tell it from."""
+    if found is not None and found.outcome == "undecided":
+        return f"highest: {best}, too few seeds to tell more"
+    others = [] if found is None else [level_label(level) for level in found.alike if level != found.level]
+    if found is None or not others:
+        return f"best: {best}"
+    named = ", ".join(others) if len(others) <= FEW else f"{len(others)} others"
+    return f"best: {best}, not told apart from {'any other' if found.outcome == 'not separable' else named}"
+
+
+def _mark_best(axes: Axes, x: float, best: LevelSummary, text: str) -> None:
     """A ring, and a text above the axes, where no whisker crosses it."""
     y = float(best.reward.centre)
     axes.plot(x, y, marker="o", markersize=13, markerfacecolor="none", markeredgecolor=INK, gid="best", zorder=3.5)
-    text, place = f"best: {level_label(best.level)}{of}", x
+    place = x
     side, share = "left" if _share(axes, x) < 0.5 else "right", len(text) / MOST_LETTERS
     if share > 1 - _share(axes, x) and share > _share(axes, x):  # on either side it would leave the figure
         place, side = axes.get_xlim()[0], "left"

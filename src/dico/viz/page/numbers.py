@@ -13,6 +13,7 @@ from dico.runs.summary import about_run
 from dico.viz.axis import Axis
 from dico.viz.limits import max_snd_limit
 from dico.viz.page.encode import floats, quantise
+from dico.viz.page.words import answer
 from dico.viz.reproduce import about, command
 
 POINTS = 300
@@ -39,6 +40,7 @@ def numbers(run: Run, stat: str, along: Axis) -> dict[str, Any]:
         "progress": {"frames": int(frames[-1]), "total": int(run.config.get("frames") or frames[-1])},
         "took": _took(run),
         "best": analysis.best_level(run, stat) if len(levels) > 1 else None,
+        "answer": answer(run, stat),
         "maximum": limit.value if limit else None,
         "bound": limit.upper_bound if limit else None,
         "summary": [_summary(level, finals[analysis.of_level(run, level.level)], along) for level in levels],

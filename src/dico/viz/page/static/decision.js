@@ -30,14 +30,20 @@ export function decision(report, selection) {
   };
   selection.addEventListener("change", draw);
   redraw(box, draw);
-  const best = report.runs.filter((run) => run.best).map((run) => named(report, run.name, run.best));
+  const best = report.runs.filter((run) => run.best).map((run) => answered(report, run));
   const title = report.levels.length > 1 ? report.grouping.question : ALONE;
   const lead = [
     report.statistic.final, drawable.every(({ exact }) => exact) ? "" : OPEN,
     limit ? `More than ${number(bound)} does not fit the action box.` : "",
-    best.length ? `Best: ${best.join("; ")}.` : "",
+    best.join(" "),
   ];
   return section("decision", title, lead.filter(Boolean).join(" "), element("figure", { class: "panel" }, box));
+}
+
+/** What the seeds say of the best level; its name alone where they are not asked. */
+function answered(report, { name, best, answer }) {
+  const text = answer || `Best: ${levelLabel(best)}.`;
+  return report.runs.length > 1 ? `${name}: ${text}` : text;
 }
 
 function named(report, run, level) {

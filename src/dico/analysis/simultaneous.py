@@ -1,0 +1,70 @@
+"""Several levels compared at once: how far means stray from that of one level if nothing but chance is at work."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from dico.analysis.statistics import FEWEST
+
+DRAWS = 4000
+"""Experiments that are made up, the same every time."""
+
+
+@dataclass(frozen=True)
+class Means:
+    """What is known of each level: its mean over seeds, and how far that may be from the truth."""
+
+    mean: Float[np.ndarray, " levels"]
+    squared_error: Float[np.ndarray, " levels"]
+    r"""Of the mean: :math:`s_k^2/n_k`."""
+    degrees: Float[np.ndarray, " levels"]
+    r"""Of freedom: :math:`n_k-1`."""
+
+    @classmethod
+    def of(cls, samples: list[Float[np.ndarray, " _"]]) -> "Means":
+        """Of the values of each level, at least three."""
+        assert all(len(values) >= FEWEST for values in samples)
+        counts = np.array([len(values) for values in samples])
+        squared = np.array([values.var(ddof=1) for values in samples]) / counts
+        return cls(np.array([values.mean() for values in samples]), squared, counts - 1.0)
+
+    def over(self, reference: int) -> Float[np.ndarray, " levels"]:
+        """How much more than the reference each level has."""
+        return self.mean - self.mean[reference]
+
+    def error(self, reference: int) -> Float[np.ndarray, " levels"]:
+        r"""Standard errors of these differences, :math:`\sqrt{s_k^2/n_k+s_r^2/n_r}`; variances may differ."""
+        return np.sqrt(self.squared_error + self.squared_error[reference])
+
+    def chance(self, reference: int) -> Float[np.ndarray, "draws levels"]:
+        r"""What the differences would be, in standard errors, if all levels had the same mean.
+
+        .. math:: t_k = \frac{z_k-z_r}{\sqrt{\hat e_k^2+\hat e_r^2}}, \quad z_k\sim N(0, e_k^2), \quad
+            \hat e_k^2\sim e_k^2\,\chi^2_{n_k-1}/(n_k-1)
+
+        Their greatest is what the best of several seems to be worth when none is. The reference is in all of them,
+        which tables for independent comparisons do not know.
+
+        >>> means = Means.of([np.array([0.0, 1.0, 2.0])] * 8)
+        >>> alone, all_of_them = means.chance(0)[:, 1:2], means.chance(0)[:, 1:]
+        >>> [round(float(np.quantile(t.max(1), 0.975)), 1) for t in (alone, all_of_them)]
+        [2.9, 4.9]
+        """
+        normal, spread = _drawn(tuple(self.degrees.tolist()))
+        means, errors = normal * np.sqrt(self.squared_error), spread * self.squared_error
+        with np.errstate(invalid="ignore"):  # the reference and itself
+            return (means - means[:, [reference]]) / np.sqrt(errors + errors[:, [reference]])
+
+
+def greatest(chance: Float[np.ndarray, "draws levels"], among: Int[np.ndarray, " some"]) -> Float[np.ndarray, " draws"]:
+    """The greatest of some levels in each draw."""
+    return chance[:, among].max(1)
+
+
+@lru_cache(maxsize=4)
+def _drawn(degrees: tuple[float, ...]) -> tuple[Float[np.ndarray, "draws levels"], Float[np.ndarray, "draws levels"]]:
+    """Means and variances of levels whose truth is 0 and 1."""
+    draw, size = np.random.default_rng(0), (DRAWS, len(degrees))
+    return draw.standard_normal(size), draw.chisquare(degrees, size) / np.array(degrees)

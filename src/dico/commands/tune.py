@@ -1,0 +1,196 @@
+"""``dico tune``."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+
+from rich.console import Console
+from tyro.conf import OmitArgPrefixes, Positional
+
+from dico._checks import check_choice, check_number, pairs
+from dico._files import write_json
+from dico.analysis import sentences
+from dico.analysis.members import FREE
+from dico.commands import say, say_where
+from dico.commands._progress import make_progress
+from dico.experiments import preset
+from dico.tasks import from_settings
+from dico.training.config import Config
+from dico.training.options import SessionOptions
+from dico.training.session import Interrupted
+from dico.tuning import Bench, Halving, Target, Trial, Tuned, find_metric, largest_diversity, maximize, meet
+from dico.tuning.halving import stage_ends, within_frames, within_minutes
+from dico.tuning.trials import REQUEST
+from dico.viz.files import check_place, output_file
+
+OWN = ("task", "task_options", "algorithm", "snd", "seeds", "vary")
+"""Settings of a training that are options here, or are what is looked for."""
+HISTORY = "history.png"
+MEANS = {
+    "converged": "the target is met at a desired diversity of",
+    "saturated": "no diversity meets the target; nearest is",
+    "exhausted": "the target was not met in time; nearest is",
+}
+"""What each outcome means, in words."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What it takes."""
+
+    task: Positional[str]
+    """A task's name, as `dico tasks` lists them, vmas:SCENARIO, or module:function for your own."""
+    maximize: str | None = None
+    """Find the diversity with the greatest metric, and say whether diversity pays: reward, return, success, coverage,
+    resilience, resilience-noise, resilience-weak, or module:function for your own."""
+    metric: str | None = None
+    """With --target: find the diversity at which this metric meets it; the same names."""
+    target: float | None = None
+    """What the metric should be."""
+    tolerance: float | None = None
+    """With --target: the greatest error; by default a twentieth of the target."""
+    high: float | None = None
+    """The greatest diversity; by default the largest SND of the action box."""
+    seeds: int = 3
+    """Members for each level; fewer than three have no intervals."""
+    frames: int | None = None
+    """Budget: environment steps of all members together; by default trainings last as long as the preset's."""
+    minutes: float | None = None
+    """Budget in minutes, about, by the pace of the first population; with --maximize."""
+    at_once: int = 4
+    """With --target: levels that a population trains."""
+    evaluations: int = 16
+    """With --target: levels that are trained in all, at most."""
+    preset: str = "quick"
+    """Where the settings of a training come from: quick, paper or tuned."""
+    algorithm: str | None = None
+    """By default the preset's."""
+    task_options: tuple[str, ...] = ()
+    """The task's own settings as name=value."""
+    settings: tuple[str, ...] = ()
+    """Other settings of a training than the preset's, as name=value: any of `dico train`; frames=N is how long a whole
+    training of each member is."""
+    folder: Path | None = None
+    """Where populations, history and answer go; by default runs/tune-TASK-METRIC. The same command again goes on."""
+    json: Path | None = None
+    """Write the answer there too."""
+    session: OmitArgPrefixes[SessionOptions] = field(default_factory=SessionOptions)
+
+
+def run(options: Options, console: Console) -> int:
+    """Tune, with the progress of each training shown, and print what came of it."""
+    name = _metric(options)
+    config = _config(options)
+    metric = find_metric(name, from_settings(config.task, config.task_options))
+    high = largest_diversity(config) if options.high is None else options.high
+    if options.json is not None:
+        check_place(options.json)
+    options.session.check_stage()
+    folder = options.folder or Path("runs", f"tune-{config.task}-{name}".replace(":", "-"))
+    bench = Bench(config, metric, folder, options.session, lambda: [make_progress(console)], lambda t: say(t, console))
+    search = _halving(bench, options, high) if options.target is None else _target(bench, options, high)
+    try:
+        tuned = search()
+    except Interrupted as stopped:
+        say(f"{str(stopped).partition(';')[0]}; the same dico tune again goes on", Console(stderr=True))
+        return 130
+    for path in (folder / "answer.json", *([] if options.json is None else [options.json])):
+        with output_file(path) as scratch:
+            write_json(scratch, tuned.to_json())
+        say_where(path, console)
+    say_where(folder / HISTORY, console)
+    for line in _lines(tuned, options, metric.about):
+        say(line, console)
+    return 0
+
+
+def _halving(bench: Bench, options: Options, high: float) -> Callable[[], Tuned]:
+    """The search for the greatest metric, on its budget, in a folder that is there."""
+    halving = Halving(high)
+    bench.config = _budgeted(bench.config, halving, options, bench.folder)
+    stage_ends(bench.config)
+    bench.noted = lambda trials: _draw(bench, trials)
+    bench.begin({"maximize": asdict(halving), "minutes": options.minutes})
+    spends, dense = halving.frames(bench.config), halving.dense_frames(bench.config)
+    bench.say(f"up to {spends:,} frames on all members together; a dense sweep would take {dense:,}")
+    return lambda: maximize(bench, halving)
+
+
+def _target(bench: Bench, options: Options, high: float) -> Callable[[], Tuned]:
+    """The search for a target, in a folder that is there."""
+    assert options.target is not None
+    most = options.evaluations
+    if options.frames is not None:
+        each = bench.config.iterations * bench.config.frames_per_batch * options.seeds
+        check_number("frames", options.frames, each, whole=True)
+        most = min(most, options.frames // each)
+    target = Target(options.target, high, options.tolerance, options.at_once, most)
+    target.loop(lambda _: ())
+    bench.noted = lambda trials: _draw(bench, trials, (target.value, target.allowed))
+    bench.begin({"target": asdict(target)})
+    return lambda: meet(bench, target)
+
+
+def _metric(options: Options) -> str:
+    """What is tuned by; an error unless it is one thing or the other."""
+    if (options.maximize is None) == (options.target is None) or (options.metric is None) != (options.target is None):
+        raise ValueError("give either --maximize METRIC, or --metric METRIC with --target VALUE")
+    foreign = ("tolerance",) if options.maximize else ("minutes",)
+    for name in foreign:
+        if getattr(options, name) is not None:
+            raise ValueError(f"{name} must be unset here: it is for the other of --maximize and --target")
+    if options.frames is not None and options.minutes is not None:
+        raise ValueError("give one budget, --frames or --minutes, not both")
+    return options.maximize or options.metric or ""
+
+
+def _config(options: Options) -> Config:
+    """The settings of every training."""
+    given = pairs("settings", options.settings)
+    for name in given:
+        check_choice("name in settings", name, [each.name for each in fields(Config) if each.name not in OWN])
+    changes = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
+    if options.algorithm is not None:
+        changes["algorithm"] = options.algorithm
+    return preset(options.preset, options.task, seeds=options.seeds, task_options=options.task_options, **changes)
+
+
+def _budgeted(config: Config, halving: Halving, options: Options, folder: Path) -> Config:
+    """A training as long as the budget allows; what a pace was once measured to allow stays."""
+    if options.frames is not None:
+        return within_frames(config, halving, options.frames)
+    if options.minutes is None:
+        return config
+    if (folder / REQUEST).is_file():
+        before = json.loads((folder / REQUEST).read_text())["config"]
+        return replace(config, frames=before["frames"], noise_frames=before["noise_frames"])
+    return within_minutes(config, halving, options.minutes, options.session)
+
+
+def _draw(bench: Bench, trials: Sequence[Trial], target: tuple[float, float] | None = None) -> None:
+    """Draw the history anew, if there is something to draw with."""
+    try:
+        from dico.viz.style import save_figure
+        from dico.viz.tuning import draw_history
+    except ModuleNotFoundError as missing:
+        bench.say(f'the history is not drawn without {missing.name}: pip install "dico-marl[viz]"')
+        return
+    config = bench.config
+    about = f"{config.task}, {config.algorithm.upper()}, {config.seeds} seeds for each level"
+    figure = draw_history([trial.to_json() for trial in trials], bench.metric.about, about, target=target)
+    save_figure(figure, bench.folder / HISTORY)
+
+
+def _lines(tuned: Tuned, options: Options, about: str) -> list[str]:
+    """What came of it, in a few lines."""
+    lines = [] if tuned.answer is None else sentences(tuned.answer, about)
+    if options.target is not None:
+        known = [value for trial in tuned.history if trial.level == tuned.level for value in trial.values]
+        value = sum(known) / len(known)
+        lines = [
+            f"{tuned.outcome}: {MEANS[tuned.outcome]} {tuned.level}, with {value:.4g} for {options.target:g}",
+            *lines[1:2],
+        ]
+    spent = f"{tuned.frames:,} frames on all members together; a dense sweep would have taken {tuned.dense_frames:,}"
+    return [*lines, spent]

@@ -1,0 +1,160 @@
+"""What a diversity is chosen by: a number for each trained member, of fresh episodes or of its training."""
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from dico._checks import check_choice
+from dico.analysis import controlled_group, diverged, final
+from dico.analysis.behaviour.playing import Policies, at_end, of_members
+from dico.runs import Run
+from dico.runs.episodes import play, record
+from dico.tasks import Task, imported, of_group
+from dico.tuning.faults import Failed, Noisy, Weak
+
+EPISODES = 200
+"""Fresh episodes of each member, the same for all, played as they were trained: by chance where policies are."""
+SEED = 0
+
+Measure = Callable[[Run], Float[np.ndarray, " members"]]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric of a team."""
+
+    name: str
+    about: str
+    """What it is, as words under a figure."""
+    measure: Measure
+    """Of each member of a run; NaN if it diverged."""
+
+
+def find_metric(name: str, task: Task) -> Metric:
+    """A metric by its name, or your own as ``module:function``; an error if the task has no such thing.
+
+    Your own is called with the run and one of its members, and gives a number::
+
+        def least_return(run: dico.Run, member: dico.runs.Member) -> float: ...
+
+    >>> from dico.tasks import make
+    >>> find_metric("success", make("navigation")).about
+    'share of episodes that end in success'
+    >>> find_metric("success", make("sampling"))
+    Traceback (most recent call last):
+    ValueError: metric 'success' must be one that the task has, and Sampling has no success...
+    """
+    if ":" in name:
+        return _own(name)
+    found = METRICS[check_choice("metric", name, METRICS)]
+    if name in STATES and getattr(type(task), name, None) in (None, getattr(Task, name)):
+        raise ValueError(
+            f"metric {name!r} must be one that the task has, and {type(task).__name__} has no {name}: {WRITE}"
+        )
+    return found
+
+
+def _own(name: str) -> Metric:
+    function: Any = imported("metric", name)
+    if not callable(function):
+        raise ValueError(f"metric {name!r} must be a function of a run and a member, got {function!r}")
+    try:
+        inspect.signature(function).bind(None, None)
+    except TypeError as error:
+        raise ValueError(f"metric {name!r} must be a function of a run and a member ({error})") from None
+
+    def measure(run: Run) -> Float[np.ndarray, " members"]:
+        found = np.full(len(run.members), np.nan)
+        for member in np.flatnonzero(~diverged(run)).tolist():
+            try:
+                found[member] = function(run, run.members[member])
+            except Exception as error:
+                raise ValueError(f"metric {name!r} failed for {run.members[member].name}: {error!r}") from error
+        return found
+
+    return Metric(name, name.partition(":")[2], measure)
+
+
+def _reward(run: Run) -> Float[np.ndarray, " members"]:
+    return final(run, "reward")
+
+
+def _return(run: Run) -> Float[np.ndarray, " members"]:
+    return _alone(run, lambda policies: _earned(run, run.task(), policies))
+
+
+def _at_the_end(run: Run, name: str) -> Float[np.ndarray, " members"]:
+    """A task's function of where its episodes ended."""
+    task = run.task()
+
+    def measure(policies: Policies) -> Float[Tensor, ""]:
+        recording = record(task, policies, EPISODES, SEED, deterministic=False)
+        values = getattr(task, name)(recording.states)[0].float()  # (moments, episodes)
+        return at_end(values, recording.running[0]).mean()
+
+    return _alone(run, measure)
+
+
+def _resilience(run: Run, faults: Callable[[Task], Sequence[Task]]) -> Float[np.ndarray, " members"]:
+    """The return with a fault, on average over faults, as a share of that without; NaN where there is none to keep."""
+    task = run.task()
+
+    def measure(policies: Policies) -> Float[Tensor, ""]:
+        whole = _earned(run, task, policies)
+        kept = torch.stack([_earned(run, faulty, policies) for faulty in faults(task)]).mean()
+        return torch.where(whole > 0, kept / whole, torch.nan)
+
+    return _alone(run, measure)
+
+
+def _earned(run: Run, task: Task, policies: Policies) -> Float[Tensor, ""]:
+    """The controlled group's return, of an agent and an episode on average."""
+    group = next(each for each in task.groups if each.name == controlled_group(run))
+    played = play(task, policies, EPISODES, SEED, deterministic=False)
+    reward = of_group(group, played.reward).mean(-1) * played.running
+    return _total(reward, played.running)
+
+
+def _total(reward: Float[Tensor, "1 steps episodes"], running: Bool[Tensor, "1 steps episodes"]) -> Float[Tensor, ""]:
+    return torch.where(running, reward, 0.0).sum(1).mean()
+
+
+def _alone(run: Run, measure: Callable[[Policies], Float[Tensor, ""]]) -> Float[np.ndarray, " members"]:
+    return of_members(run, ["value"], lambda policies: {"value": measure(policies)})["value"]
+
+
+STATES = ("success", "coverage")
+"""Metrics that a task says of its states."""
+WRITE = "write a function of a run and a member, and name it as module:function"
+METRICS: dict[str, Metric] = {
+    metric.name: metric
+    for metric in (
+        Metric("reward", "reward per step", _reward),
+        Metric("return", "return of an agent and an episode", _return),
+        Metric("success", "share of episodes that end in success", partial(_at_the_end, name="success")),
+        Metric("coverage", "share of what there is to be done that is done", partial(_at_the_end, name="coverage")),
+        Metric(
+            "resilience",
+            "share of the return that is kept when one agent fails",
+            partial(_resilience, faults=lambda task: [Failed(task, agent) for agent in range(task.n_agents)]),
+        ),
+        Metric(
+            "resilience-noise",
+            "share of the return that is kept when observations are noisy",
+            partial(_resilience, faults=lambda task: [Noisy(task, 1, SEED)]),
+        ),
+        Metric(
+            "resilience-weak",
+            "share of the return that is kept when actions have half their strength",
+            partial(_resilience, faults=lambda task: [Weak(task)]),
+        ),
+    )
+}
+"""Built in, by name."""

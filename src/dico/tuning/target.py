@@ -1,0 +1,92 @@
+"""The diversity at which a metric meets a target: alg:closed_loop, with populations as evaluations."""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from dico.analysis import Answer, answer
+from dico.control import Step, closed_loop_in_batches
+from dico.tuning.trials import Bench, Tuned, text_of_level
+
+RELATIVE = 0.05
+"""What is tolerated if nothing else is said, as a share of the target."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """What is wanted, and how far the search for it may go."""
+
+    value: float
+    """What the metric should be."""
+    high: float
+    """The greatest level."""
+    tolerance: float | None = None
+    """The greatest error; by default a twentieth of the target."""
+    at_once: int = 4
+    """Levels that a population trains."""
+    evaluations: int = 16
+    """Levels that are trained in all, at most."""
+
+    @property
+    def allowed(self) -> float:
+        """The greatest error, whether it was given or not."""
+        return RELATIVE * (abs(self.value) or 1.0) if self.tolerance is None else self.tolerance
+
+    def loop(self, evaluate: Callable[[list[float]], Sequence[Sequence[float]]]) -> Iterator[list[Step]]:
+        """The closed loop; bad values are told before anything is evaluated."""
+        return closed_loop_in_batches(
+            evaluate, self.value, tolerance=self.allowed, high=self.high, at_once=self.at_once,
+            evaluations=self.evaluations,
+        )  # fmt: skip
+
+
+def meet(bench: Bench, target: Target) -> Tuned:
+    """Look for the level, one population after another; a level that is asked for again is trained with other seeds."""
+    config, asked = bench.config, Counter()
+    frames = config.iterations * config.frames_per_batch
+
+    def evaluate(levels: list[float]) -> list[tuple[float, ...]]:
+        again = max(asked[level] for level in levels)  # a level is asked for again alone
+        asked.update(levels)
+        _, trials = bench.train([text_of_level(level) for level in levels], frames, first_seed=again * config.seeds)
+        return [trial.values for trial in trials]
+
+    steps: list[Step] = []
+    for batch in target.loop(evaluate):
+        steps += batch
+        nearest = steps[-1].answer
+        bench.say(
+            f"nearest so far: {text_of_level(nearest)} with {_value(steps, nearest):.4g}, of {target.value:g} wanted"
+        )
+    low, high = _crossing(steps)
+    finest = min((b - a for a, b in pairwise(sorted(asked))), default=target.high)
+    dense = math.ceil(target.high / finest) + 1
+    return Tuned(
+        steps[-1].outcome or "exhausted", text_of_level(steps[-1].answer), low, high, _answer(steps), bench.frames,
+        dense * frames * config.seeds, tuple(bench.history),
+    )  # fmt: skip
+
+
+def _value(steps: list[Step], level: float) -> float:
+    values = [value for step in steps if step.level == level for value in step.values]
+    return sum(values) / len(values)
+
+
+def _crossing(steps: list[Step]) -> tuple[float, float]:
+    """The lowest two neighbours on either side of the target; NaN if there are none."""
+    errors = {step.level: step.error for step in steps}
+    crossed = (pair for pair in pairwise(sorted(errors)) if errors[pair[0]] * errors[pair[1]] <= 0)
+    return next(crossed, (math.nan, math.nan))
+
+
+def _answer(steps: list[Step]) -> Answer | None:
+    """Whether diversity pays, by all that was measured."""
+    found: dict[str, tuple[float, ...]] = {}
+    for step in steps:
+        level = text_of_level(step.level)
+        found[level] = (*found.get(level, ()), *step.values)
+    return answer({level: np.array(values) for level, values in found.items()}) if len(found) > 1 else None

@@ -1,0 +1,125 @@
+"""Which diversity, and does it pay: intervals that cover the truth as often as they say, whoever leads."""
+
+import numpy as np
+import pytest
+from made_up import made_up
+
+from dico.analysis import answer, answer_of, sentences
+
+SWEEPS = 200
+LEVELS = ("0", "0.1", "0.3", "0.5", "0.7", "1", "1.5", "free")
+CURVES = {
+    "nothing matters": np.zeros(8),
+    "one is best": np.array([0.0, 1.0, 2.0, 6.0, 2.0, 1.0, 0.0, -1.0]),
+    "several are best": np.array([0.0, 1.0, 2.0, 3.0, 3.0, 3.0, 2.0, 0.0]),
+    "diversity costs": np.array([0.0, -0.5, -1.0, -2.0, -3.0, -4.0, -5.0, -5.0]),
+}
+
+
+def sweeps(curve, seeds, scatter=None, count=SWEEPS):
+    """Made-up sweeps of known means: each level's seeds scatter by 1, or by what is said of it."""
+    draw = np.random.default_rng(7)
+    wide = np.ones(len(curve)) if scatter is None else scatter
+    for _ in range(count):
+        values = curve[:, None] + wide[:, None] * draw.standard_normal((len(curve), seeds))
+        yield answer(dict(zip(LEVELS, values, strict=True)))
+
+
+@pytest.mark.parametrize("seeds", [4, 6])
+@pytest.mark.parametrize("name", CURVES)
+def test_the_gains_interval_covers_the_truth_as_often_as_it_says(name, seeds):
+    curve = CURVES[name]
+    truth = curve[1:].max() - curve[0]
+    covered = np.mean([found.gain_low <= truth <= found.gain_high for found in sweeps(curve, seeds)])
+    assert 0.90 <= covered <= 0.99
+
+
+def test_and_where_some_levels_scatter_more_than_others():
+    curve = CURVES["several are best"]
+    found = list(sweeps(curve, 5, scatter=np.linspace(0.3, 2.0, 8)))
+    assert 0.90 <= np.mean([each.gain_low <= 3.0 <= each.gain_high for each in found]) <= 0.99
+
+
+def test_the_best_of_many_alike_is_not_believed():
+    """Of eight levels that are all alike one always leads: by more than 0, which a bare difference would believe."""
+    found = list(sweeps(CURVES["nothing matters"], 4))
+    assert np.mean([each.gain > 0 for each in found]) > 0.8
+    assert np.mean([each.outcome == "diversity pays" for each in found]) < 0.05
+    assert np.mean([each.outcome == "not separable" for each in found]) > 0.85
+    sure = np.array([each.p_beats_homogeneous for each in found])
+    assert np.mean(sure > 0.95) < 0.08  # so sure of what is not in 5 of 100
+    assert 0.35 < np.median(sure) < 0.65
+
+
+@pytest.mark.parametrize("name", ["one is best", "several are best"])
+def test_the_truly_best_is_among_those_that_cannot_be_told_apart(name):
+    best = set(np.array(LEVELS)[CURVES[name] == CURVES[name].max()])
+    found = list(sweeps(CURVES[name], 4))
+    for level in best:
+        assert np.mean([level in each.alike for each in found]) > 0.9
+    assert np.mean([each.outcome == "diversity pays" for each in found]) > 0.6
+
+
+def test_where_diversity_costs_homogeneous_is_enough():
+    found = list(sweeps(CURVES["diversity costs"], 5))
+    assert np.mean([each.outcome == "homogeneous is enough" for each in found]) > 0.9
+    assert np.mean([each.low == 0.0 for each in found]) > 0.95
+    assert np.median([each.p_beats_homogeneous for each in found]) < 0.5
+
+
+def test_what_it_says_of_clear_numbers():
+    found = answer({
+        "0": np.array([1.0, 1.1, 0.9, 1.0]), "0.3": np.array([2.0, 2.1, 1.9, 2.0]),
+        "1": np.array([2.05, 2.1, 1.9, 2.0]), "free": np.array([1.5, 1.4, 1.6, 1.5]),
+    })  # fmt: skip
+    assert (found.outcome, found.level, found.alike) == ("diversity pays", "1", ("0.3", "1"))
+    assert (found.low, found.high) == (0.3, 1.0)
+    assert found.gain == pytest.approx(1.0125)
+    assert 0 < found.gain_low < 1.0 < found.gain_high
+    assert found.p_beats_free > 0.99
+    assert found.p_beats_homogeneous > 0.99
+    told = found.to_json()
+    assert told["level"] == 1.0
+    assert told["alike"] == [0.3, 1.0]
+    assert sentences(found)[0] == "best: 1; 0.3 cannot be told from it (4 seeds, 95 %)"
+    assert "diversity pays: the best diversity has +1.013 reward" in sentences(found)[1]
+
+
+def test_free_may_be_best_and_then_nothing_beats_it():
+    found = answer({"0": np.array([1.0, 1.1, 0.9]), "1": np.array([1.0, 1.1, 1.2]), "free": np.array([3.0, 3.1, 3.2])})
+    assert (found.level, found.outcome) == ("free", "diversity pays")
+    assert np.isnan(found.low)
+    assert found.to_json()["low"] is None
+    assert found.p_beats_free < 0.01
+
+
+@pytest.mark.parametrize("seeds", [1, 2])
+def test_fewer_than_three_seeds_have_no_interval(seeds):
+    found = answer({"0": np.arange(seeds) + 0.0, "1": np.arange(seeds) + 5.0})
+    assert (found.outcome, found.level, found.gain) == ("undecided", "1", 5.0)
+    assert np.isnan([found.low, found.high, found.gain_low, found.gain_high, found.p_beats_homogeneous]).all()
+
+
+def test_seeds_that_diverged_and_levels_without_enough_of_them_do_not_count():
+    nan = np.nan
+    found = answer({
+        "0": np.array([1.0, 1.1, 0.9, nan]), "1": np.array([2.0, 2.1, 2.2, 2.0]), "2": np.array([1.9, nan, nan, nan]),
+    })  # fmt: skip
+    assert (found.level, found.alike, found.seeds) == ("1", ("1",), 3)
+    with pytest.raises(ValueError, match="finite number of some level"):
+        answer({"0": np.array([nan])})
+
+
+def test_levels_of_another_number_have_no_gain(tmp_path):
+    run = made_up(tmp_path / "run.json", "navigation", {"1": [1.0, 1.1, 1.2]}, vary=("tau=0.1,0.01",))
+    found = answer_of(run)
+    assert found.outcome == "not separable"
+    assert np.isnan([found.low, found.gain, found.p_beats_free]).all()
+
+
+def test_a_run_answers_by_its_final_rewards(tmp_path):
+    rewards = {"0": [1.0, 1.1, 0.9], "0.5": [3.0, 3.1, 3.2], "free": [2.0, 2.1, 2.2]}
+    found = answer_of(made_up(tmp_path / "run.json", "navigation", rewards))
+    assert (found.outcome, found.level, found.gain) == ("diversity pays", "0.5", pytest.approx(2.1))
+    alone = made_up(tmp_path / "one.json", "navigation", {"0": [1.0, 1.1, 0.9]})
+    assert answer_of(alone) is None

@@ -1,0 +1,115 @@
+"""Metrics that a diversity is chosen by: of episodes whose end is known, and of teams that something happens to."""
+
+import numpy as np
+import pytest
+import torch
+from folders import trained
+
+from dico.random import Random
+from dico.runs import evaluate
+from dico.tasks import make
+from dico.tasks.dispersion import DispersionState
+from dico.tasks.navigation import NavigationState
+from dico.tasks.reverse_transport import ReverseTransportState
+from dico.tuning import METRICS, find_metric
+from dico.tuning.faults import NOISE, WEAK, Failed, Noisy, Weak
+
+
+def test_success_and_coverage_of_navigation():
+    goal = torch.tensor([[[0.0, 0.0], [1.0, 1.0]]]).expand(3, -1, -1)
+    position = goal + torch.tensor([[[0.05, 0.0], [0.0, 0.05]], [[0.05, 0.0], [0.5, 0.0]], [[0.3, 0.0], [0.5, 0.0]]])
+    state = NavigationState(position, torch.zeros_like(position), goal)
+    assert make("navigation").success(state).tolist() == [True, False, False]
+    assert make("navigation").coverage(state).tolist() == [1.0, 0.5, 0.0]
+
+
+def test_success_and_coverage_of_dispersion():
+    place = torch.zeros(2, 4, 2)
+    eaten = torch.tensor([[True] * 4, [True, False, False, False]])
+    state = DispersionState(place, place, place, eaten)
+    assert make("dispersion").success(state).tolist() == [True, False]
+    assert make("dispersion").coverage(state).tolist() == [1.0, 0.25]
+
+
+def test_success_is_how_reverse_transport_ends():
+    task = make("reverse-transport")
+    state = task.reset(200, Random([0]))
+    following, _, done = task.step(state, torch.zeros(1, 200, task.n_agents, 2))
+    assert 0 < done.sum() < 200
+    assert torch.equal(task.success(following), done)
+    assert isinstance(following, ReverseTransportState)
+
+
+def test_coverage_of_sampling_counts_cells():
+    task = make("sampling")
+    state = task.reset(2, Random([0]))
+    assert task.coverage(state).max() == 0
+    for _ in range(20):
+        state, _, _ = task.step(state, torch.ones(1, 2, 3, 2))
+    cells = sum(bin(column).count("1") for column in state.visited[0, 0].tolist())
+    assert cells > 1
+    assert task.coverage(state)[0, 0].item() == pytest.approx(cells / 1600)
+
+
+def test_faults_are_what_they_say():
+    task, draw = make("navigation"), Random([0])
+    state = task.reset(5, draw)
+    actions = draw.uniform(5, 2, 2, low=-1.0, high=1.0)
+    still, _, _ = Failed(task, 1).step(state, actions)
+    assert torch.equal(still.position[:, :, 1], state.position[:, :, 1])
+    assert not torch.equal(still.position[:, :, 0], state.position[:, :, 0])
+    weak, _, _ = Weak(task).step(state, actions)
+    torch.testing.assert_close(weak.velocity, task.step(state, WEAK * actions)[0].velocity)
+    many = task.reset(2000, draw)
+    noise = Noisy(task, 1, 0).observe(many)[0] - task.observe(many)[0]
+    assert noise.std().item() == pytest.approx(NOISE, rel=0.05)
+
+
+def short_run():
+    """Two members, episodes of few steps."""
+    return trained("navigation", "horizon=20", snd=("0.5", "free"), seeds=1, frames=800)
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_every_metric_has_a_number_for_each_member(name):
+    run = short_run()
+    metric = find_metric(name, run.task())
+    found = metric.measure(run)
+    assert found.shape == (2,)
+    if name == "reward":
+        assert found == pytest.approx(run.metric("reward")[:, -1].numpy())
+    if name == "return":
+        assert found == pytest.approx([row["return"] for row in evaluate(run, episodes=200)], rel=1e-4)
+    if name in ("success", "coverage"):
+        assert ((found >= 0) & (found <= 1)).all()
+        assert METRICS["coverage"].measure(run).sum() >= METRICS["success"].measure(run).sum()
+
+
+def test_a_team_that_earns_nothing_keeps_no_share_of_it():
+    run = short_run()
+    earned = METRICS["return"].measure(run)
+    assert np.array_equal(np.isnan(METRICS["resilience"].measure(run)), earned <= 0)
+
+
+def test_your_own_metric(tmp_path, monkeypatch):
+    (tmp_path / "my_metric.py").write_text(
+        "def seed(run, member):\n    return 10 * member.seed + len(run.members)\n"
+        "def broken(run, member):\n    return 1 / 0\n"
+        "def alone(run):\n    return 1\n"
+        "number = 3\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    run = trained("navigation", "horizon=20", snd=("0.5",), seeds=2, frames=400)
+    assert find_metric("my_metric:seed", run.task()).measure(run).tolist() == [2, 12]
+    with pytest.raises(ValueError, match=r"'my_metric:broken' failed for snd=0\.5,seed=0: ZeroDivisionError"):
+        find_metric("my_metric:broken", run.task()).measure(run)
+    for name, said in (
+        ("my_metric:alone", "must be a function of a run and a member"),
+        ("my_metric:number", "must be a function of a run and a member, got 3"),
+        ("my_metric:nothing", "cannot be imported"),
+        ("sucess", "did you mean 'success'?"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            find_metric(name, run.task())
+    with pytest.raises(ValueError, match="Tag has no success: write a function"):
+        find_metric("success", make("tag"))
