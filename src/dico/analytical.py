@@ -274,6 +274,7 @@ def mlp_policy(
     *,
     obs_box: tuple[Vector, Vector] | None,
     density: str,
+    coordinates: Sequence[int] | None = None,
     **options: Any,
 ) -> DiCo:
     """:meth:`AnalyticalDiCo.mlp` over a box of observations, or :meth:`DiCo.mlp` where there is none.
@@ -284,7 +285,7 @@ def mlp_policy(
     if obs_box is None:
         return DiCo.mlp(n_agents, obs_dim, act_dim, constraint, **options)
     low, high = obs_box
-    over = {"obs_low": low, "obs_high": high, "density": density}
+    over: dict[str, Any] = {"obs_low": low, "obs_high": high, "density": density, "coordinates": coordinates}
     return AnalyticalDiCo.mlp(n_agents, obs_dim, act_dim, constraint, **over, **options)
 
 

@@ -235,7 +235,7 @@ class Run:
         box = (spec["obs_low"], spec["obs_high"]) if "obs_low" in spec else None
         return mlp_policy(
             spec["n_agents"], spec["obs_dim"], len(spec["low"]), equal(torch.zeros(members)),
-            obs_box=box, density=own.get("density", "autoregressive"),
+            obs_box=box, density=own.get("density", "autoregressive"), coordinates=own.get("coordinates"),
             kind=spec["kind"], hidden=own["hidden"], low=spec["low"], high=spec["high"], members=members,
             squash_shared=own["squash_shared"], gradient=own["gradient"], metric=own["metric"],
             tau=torch.zeros(members),
