@@ -221,6 +221,11 @@ class AnalyticalDiCo(DiCo):
         u = (obs.to(dtype).clamp(low, high) - low) / (high - low)
         return self.density(u if self.coordinates is None else u.index_select(-1, self.coordinates)).to(dtype)
 
+    def unscaled(self, obs: Float[Tensor, "*batch o"]) -> Float[Tensor, "*batch"]:
+        r""":math:`\mathrm{SND}_o` of the deviations at each row (eq:sndhat_continuous), which f takes the place of."""
+        check_obs(obs, self.members, self.deviations)
+        return snd_at(self._deviations_of_everyone(obs))
+
     def outside(self, obs: Float[Tensor, "*batch o"]) -> Float[Tensor, "*members"]:
         """The share of each member's rows that lie outside the box, where nothing is guaranteed.
 

@@ -17,6 +17,7 @@ from dico.analysis.members import (
     level_of,
     levels,
     of_level,
+    over_box,
     sample_name,
     sample_sizes,
 )
@@ -26,6 +27,6 @@ from dico.analysis.tracking import relative_error, tracking_error
 __all__ = [
     "STATISTICS", "Band", "LevelSummary", "aggregate", "align", "best_level", "bounds_of", "check_comparable",
     "controlled_group", "controlled_metric", "curves", "desired_of", "diverged", "final", "frames", "group_fields",
-    "in_order", "interquartile_mean", "level_of", "levels", "of_level", "relative_error", "sample_name", "sample_sizes",
-    "summary", "tracking_error", "wall_seconds",
+    "in_order", "interquartile_mean", "level_of", "levels", "of_level", "over_box", "relative_error", "sample_name",
+    "sample_sizes", "summary", "tracking_error", "wall_seconds",
 ]  # fmt: skip

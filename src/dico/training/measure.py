@@ -14,13 +14,13 @@ from dico.training.learner import Learner
 
 
 @torch.no_grad()
-def measure(learner: Learner, batch: Batch) -> dict[str, Float[Tensor, "members *pairs"]]:
+def measure(learner: Learner, batch: Batch, iteration: int = 0) -> dict[str, Float[Tensor, "members *pairs"]]:
     """Each member's numbers by column; ``distances`` is the one with several.
 
     Diversity is measured three times: ``snd`` on the newest batch, ``snd_train`` on what the estimate is made of, and
     ``snd_acted`` on the newest batch with the means brought into the action box, as agents execute them. Under
-    analytical control also over the box: ``snd_box``, which is exact in theory and several percent off as measured
-    where the density has narrow peaks, and in ``outside`` the share of observations outside it.
+    analytical control also over the box: ``snd_box``, which is exact in theory and some percent off as measured, by
+    points that each ``iteration`` draws anew, and in ``outside`` the share of observations outside it.
     """
     obs = batch.obs.flatten(1, 2)
     obs = obs[:, spaced(obs.shape[1], learner.team.n_agents, obs.device)]
@@ -37,7 +37,7 @@ def measure(learner: Learner, batch: Batch) -> dict[str, Float[Tensor, "members 
         "scale": policy.scale(),
         "action_bound_violation": average(action_space_loss(learner.mean(params), low, high)),
         "action_bound_violation_all": average(action_space_loss(learner.mean(everyone), low, high)),
-        **over_the_box(policy, obs),
+        **over_the_box(policy, obs, iteration),
         **_distances(everyone),
     }
 

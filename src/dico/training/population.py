@@ -69,7 +69,9 @@ class Population(Counted):
             for learner, batch in zip(self.learners, batches, strict=True):
                 if self.frames < self.config.frozen_after(learner.team.name):
                     learner.learn(batch)
-            measured = [measure(learner, batch) for learner, batch in zip(self.learners, batches, strict=True)]
+            measured = [
+                measure(learner, batch, self.iteration) for learner, batch in zip(self.learners, batches, strict=True)
+            ]
         self.iteration += 1
         seconds = time.perf_counter() - start
         return [

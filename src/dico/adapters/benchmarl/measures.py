@@ -40,7 +40,9 @@ def diversity(model: Dico, everyone: Float[Tensor, "rows n d"]) -> dict[str, flo
 
 
 @torch.no_grad()
-def state(model: Dico, obs: Float[Tensor, "frames n o"], everyone: Float[Tensor, "rows n d"]) -> dict[str, Any]:
+def state(
+    model: Dico, obs: Float[Tensor, "frames n o"], everyone: Float[Tensor, "rows n d"], iteration: int
+) -> dict[str, Any]:
     """The estimate, the scale it gives, means outside the action box, and the distances of each two agents.
 
     Under analytical control also the diversity over the box, and the share of observations outside it.
@@ -51,7 +53,7 @@ def state(model: Dico, obs: Float[Tensor, "frames n o"], everyone: Float[Tensor,
         "scale": policy.scale().item(),
         "action_bound_violation": action_space_loss(model.means(policy(obs)), *model.box).mean().item(),
         "action_bound_violation_all": action_space_loss(model.means(everyone), *model.box).mean().item(),
-        **{name: value.item() for name, value in over_the_box(policy, obs).items()},
+        **{name: value.item() for name, value in over_the_box(policy, obs, iteration).items()},
     }
     if 2 <= n <= MAX_DISTANCES:
         values["distances"] = upper(behavioural_distances(everyone)).tolist()
