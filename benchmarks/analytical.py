@@ -1,6 +1,7 @@
-"""What densities on the unit cube cost (app:finn): q's forward and backward pass beside a plain MLP.
+"""What analytical control costs (app:finn): densities beside a plain MLP, and training beside empirical DiCo.
 
-python benchmarks/analytical.py           prints a table for each choice of hidden layers
+python benchmarks/analytical.py               q's forward and backward pass, a table for each choice of hidden layers
+python benchmarks/analytical.py --training    frames per second of the population trainer, as shares of empirical DiCo's
 """
 
 import argparse
@@ -13,8 +14,12 @@ import torch
 from torch import nn
 
 from dico.density import AutoregressiveDensity
+from dico.experiments import PRESETS, preset
 from dico.finn import FixedIntegralNetwork
 from dico.nets import SharedMLP
+from dico.training.algorithms import ALGORITHMS
+from dico.training.options import SessionOptions
+from dico.training.population import Population
 
 DENSITIES: dict[str, Callable[[int, Sequence[int]], nn.Module]] = {
     "autoregressive": lambda d, hidden: AutoregressiveDensity(d, hidden=hidden),
@@ -22,6 +27,14 @@ DENSITIES: dict[str, Callable[[int, Sequence[int]], nn.Module]] = {
     "FINN, signed": lambda d, hidden: FixedIntegralNetwork(d, hidden, signed=True),
 }
 """From the number of inputs and the sizes of the hidden layers; a ValueError says that there is none."""
+CONTROLS: dict[str, dict[str, str]] = {
+    "empirical": {},
+    "analytical": {"control": "analytical"},
+    "analytical, FINN": {"control": "analytical", "density": "finn"},
+}
+"""What is trained, as changes to a preset."""
+LEVELS = ("0.1", "0.3", "0.5", "1")
+"""Desired diversities, each with as many seeds."""
 
 
 def step(module: nn.Module, u: torch.Tensor) -> None:
@@ -66,6 +79,39 @@ def table(hidden: Sequence[int], inputs: Sequence[int], options: argparse.Namesp
         print(f"| {d} | {took['MLP']:.3g} ms | " + " | ".join(cells) + " |", flush=True)
 
 
+def training(options: argparse.Namespace) -> dict[str, list[float]]:
+    """Frames per second of each control in turns, all members together: whole iterations on navigation.
+
+    An iteration collects a batch, learns from it and measures; the first ones, which warm up, do not count.
+    """
+    populations: dict[str, Population] = {}
+    sizes = {} if options.updates is None else {"updates": options.updates}
+    for name in options.controls:
+        config = preset(
+            options.preset, "navigation", algorithm=options.algorithm, snd=LEVELS,
+            seeds=options.members // len(LEVELS), **CONTROLS[name], **sizes,
+        )  # fmt: skip
+        populations[name] = Population(config, SessionOptions(device=options.device).make_stage())
+    rates: dict[str, list[float]] = {name: [] for name in populations}
+    for turn in range(options.warm_up + options.turns):
+        for name, population in populations.items():
+            begin = time.perf_counter()
+            population.iterate()  # whose rows are numbers of the host: the device is done
+            frames = population.config.frames_per_batch * len(population.members)
+            if turn >= options.warm_up:
+                rates[name].append(frames / (time.perf_counter() - begin))
+    return rates
+
+
+def print_training(options: argparse.Namespace) -> None:
+    rates = training(options)
+    first = statistics.median(next(iter(rates.values())))
+    print(f"navigation, {options.algorithm}, {options.preset}, {options.members} members, {options.turns} iterations\n")
+    print("| control | frames per second, all members | share of empirical |\n|---|---|---|")
+    for name, each in rates.items():
+        print(f"| {name} | {statistics.median(each):,.0f} | {statistics.median(each) / first:.2f} |")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--inputs", type=int, nargs="+", default=[2, 4, 6, 8])
@@ -74,12 +120,23 @@ def main() -> None:
     parser.add_argument("--compile", action="store_true")
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--seconds", type=float, default=1.0, help="time for each measurement")
+    parser.add_argument("--training", action="store_true", help="measure training instead")
+    parser.add_argument("--controls", nargs="+", choices=CONTROLS, default=list(CONTROLS))
+    parser.add_argument("--preset", choices=PRESETS, default="quick")
+    parser.add_argument("--algorithm", choices=ALGORITHMS, default="maddpg")
+    parser.add_argument("--members", type=int, default=12)
+    parser.add_argument("--updates", type=int, help="for each batch; by default the preset's")
+    parser.add_argument("--turns", type=int, default=3, help="iterations of each")
+    parser.add_argument("--warm-up", type=int, default=1, help="iterations before that")
     options = parser.parse_args()
     torch.manual_seed(0)
     torch.set_num_threads(options.threads)
     warnings.filterwarnings("ignore", message="[0-9]+ inputs make")
     how = "compiled" if options.compile else "eager"
     print(f"torch {torch.__version__}, {options.device}, {how}, {options.threads} threads, {options.rows} rows\n")
+    if options.training:
+        print_training(options)
+        return
     for hidden in ((128,), (64, 64)):
         table(hidden, options.inputs, options)
         print()

@@ -221,6 +221,11 @@ class AnalyticalDiCo(DiCo):
         u = (obs.to(dtype).clamp(low, high) - low) / (high - low)
         return self.density(u if self.coordinates is None else u.index_select(-1, self.coordinates)).to(dtype)
 
+    def unscaled(self, obs: Float[Tensor, "*batch o"]) -> Float[Tensor, "*batch"]:
+        r""":math:`\mathrm{SND}_o` of the deviations at each row (eq:sndhat_continuous), which f takes the place of."""
+        check_obs(obs, self.members, self.deviations)
+        return snd_at(self._deviations_of_everyone(obs))
+
     def outside(self, obs: Float[Tensor, "*batch o"]) -> Float[Tensor, "*members"]:
         """The share of each member's rows that lie outside the box, where nothing is guaranteed.
 
@@ -274,6 +279,7 @@ def mlp_policy(
     *,
     obs_box: tuple[Vector, Vector] | None,
     density: str,
+    coordinates: Sequence[int] | None = None,
     **options: Any,
 ) -> DiCo:
     """:meth:`AnalyticalDiCo.mlp` over a box of observations, or :meth:`DiCo.mlp` where there is none.
@@ -284,7 +290,7 @@ def mlp_policy(
     if obs_box is None:
         return DiCo.mlp(n_agents, obs_dim, act_dim, constraint, **options)
     low, high = obs_box
-    over = {"obs_low": low, "obs_high": high, "density": density}
+    over: dict[str, Any] = {"obs_low": low, "obs_high": high, "density": density, "coordinates": coordinates}
     return AnalyticalDiCo.mlp(n_agents, obs_dim, act_dim, constraint, **over, **options)
 
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from functools import reduce
+from typing import cast
 
 import torch
 from jaxtyping import Float
@@ -77,7 +78,7 @@ class AutoregressiveDensity(nn.Module):
 
     def _logits(self, rows: Float[Tensor, "*members 1 rows d"]) -> Float[Tensor, "*members d rows ends"]:
         seen = (2 * rows - 1) * self.earlier.to(rows.dtype)
-        weight = next(self.mlp.parameters())
+        weight = cast(Tensor, self.mlp[-1].weight)  # no parameter in TorchRL's targets
         return self.mlp(seen.to(weight.dtype)).to(rows.dtype)
 
     def extra_repr(self) -> str:

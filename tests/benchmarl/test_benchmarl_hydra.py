@@ -15,7 +15,7 @@ from commands import SMALL, command, configuration
 from hydra.core.hydra_config import HydraConfig
 
 import dico
-from dico.adapters.benchmarl import DicoConfig
+from dico.adapters.benchmarl import DicoAnalyticalConfig
 from dico.adapters.benchmarl.configuration import check_keys
 from dico.adapters.benchmarl.main import main
 from dico.adapters.benchmarl.tasks import TASKS
@@ -136,9 +136,10 @@ def test_the_guides_commands_compose(line):
 def test_the_guide_tells_every_setting_and_default():
     table = dict(re.findall(r"^\| `(\w+)` \| (?:`(.+?)`|the algorithm's) \|", GUIDE, re.MULTILINE))
     told = {name: yaml.safe_load(value) for name, value in table.items() if value}
-    default = asdict(DicoConfig()) | {"num_cells": [256, 256]}
+    default = asdict(DicoAnalyticalConfig()) | {"num_cells": [256, 256]}
     assert {name: default[name] for name in told} == told
-    assert default.keys() - table.keys() == {"action_loss_lr", "action_loss_eps", "action_loss_weight"}
+    beside = {"action_loss_lr", "action_loss_eps", "action_loss_weight", "obs_low", "obs_high"}
+    assert default.keys() - table.keys() == beside
 
 
 def test_the_example_is_short_and_runs(tmp_path):

@@ -12,6 +12,7 @@ from dico.policy import DiCo
 from dico.random import Random
 from dico.tasks import make
 from dico.training.blocks import Blocks
+from dico.training.first_rollout import random_observations
 from dico.training.memory import Plan
 from dico.training.population import Population
 from dico.training.session import Interrupted, resume
@@ -200,6 +201,47 @@ def test_a_box_of_one_s_own():
     assert any(row["outside"] > 0 for row in ours.iterate())
 
 
+QUANTILES = GOALS | {"obs_quantile": 0.01}
+
+
+def test_a_box_of_quantiles_holds_nearly_all_that_untrained_agents_see():
+    task = make("tag")
+    learner = next(each for each in population(task="tag", **QUANTILES).learners if each.team.obs_box)
+    obs = random_observations(task, task.groups[0])
+    assert 0 < learner.policy.outside(obs.expand(3, *obs.shape))[0] < 2 * 0.01 * 14
+    state, noise = task.reset(50, Random([7])), Random([8])
+    for _ in range(task.horizon):
+        state, _, _ = task.step(state, noise.uniform(50, 3, 2, low=-1, high=1))
+    later = task.observe(state)[0]
+    assert learner.policy.outside(later.expand(3, *later.shape[1:]))[0] < 0.2
+
+
+def test_a_box_of_quantiles_is_the_same_alone_and_among_others():
+    ours, alone = population(**QUANTILES), population(indices=[1], **QUANTILES | {"seeds": 1})
+    other = population(**QUANTILES | {"first_seed": 5, "snd": ("1",)})
+    boxes = [those.learners[0].team.obs_box for those in (ours, alone, other)]
+    assert boxes[0] == boxes[1] == boxes[2] != make("navigation").obs_box(make("navigation").groups[0])
+    for _ in range(2):
+        rows, expected = ours.iterate(), alone.iterate()
+        check_same([row for row in rows if row["member"] == 1], expected)
+
+
+def test_a_run_goes_on_in_the_box_that_it_began_in(monkeypatch, tmp_path):
+    settings = config(**QUANTILES)
+    whole = dico.train(settings, tmp_path / "whole", checkpoint_every=1)
+    with pytest.raises(Interrupted):
+        dico.train(settings, tmp_path / "run", observers=[Stop()], checkpoint_every=1)
+    monkeypatch.setattr("dico.training.first_rollout.FIRST_FRAMES", 1000)  # where another box would come out
+    again = resume(tmp_path / "run")
+    assert [row | {"seconds": 0} for row in again.rows()] == [row | {"seconds": 0} for row in whole.rows()]
+    assert again.groups == whole.groups
+    assert again.policies().obs_low.tolist() == list(again.groups[0]["obs_low"])
+
+
+def test_the_plan_of_a_box_of_quantiles_needs_no_memory():
+    assert Plan.of(config(**QUANTILES)).working > 0
+
+
 def test_the_plan_knows_of_the_density():
     assert Plan.of(config(**GOALS)).working > Plan.of(config(**(GOALS | {"control": "empirical"}))).working
 
@@ -222,6 +264,15 @@ BAD = {
         ["--control", "empirical", "--obs-low", "-1", "--obs-high", "1"],
         "obs_low must be () for control='empirical'",
     ),
+    "no quantiles either": (
+        ["--control", "empirical", "--obs-quantile", "0.01"],
+        "obs_quantile must be None for control='empirical', got 0.01",
+    ),
+    "share": (["--obs-quantile", "0.6"], "obs_quantile must be a number in [0, 0.49], got 0.6"),
+    "two boxes": (
+        ["--obs-quantile", "0.01", "--obs-low", *"0000", "--obs-high", *"1111"],
+        "obs_quantile must be None where obs_low is given, got 0.01",
+    ),
     "many inputs": (
         ["--density", "finn", "--task-options", "n_agents=4"],
         "density must be autoregressive for more than 6 numbers observed, got 8",
@@ -243,6 +294,7 @@ def test_a_task_without_bounds_asks_for_a_box(task, tmp_path, capsys):
     status, _, error = command(capsys, "train", task, "--control", "analytical", "--run", tmp_path / "run")
     assert status == 2
     assert f"obs_low and obs_high must be given for {task}" in error
+    assert "or obs_quantile=0.01 takes them from a first rollout" in error
 
 
 @pytest.mark.slow

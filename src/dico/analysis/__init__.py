@@ -18,6 +18,7 @@ from dico.analysis.members import (
     level_of,
     levels,
     of_level,
+    over_box,
     sample_name,
     sample_sizes,
 )
@@ -27,6 +28,7 @@ from dico.analysis.tracking import relative_error, scheduled_values, tracking_er
 __all__ = [
     "STATISTICS", "Answer", "Band", "LevelSummary", "aggregate", "align", "answer", "answer_of", "best_level",
     "bounds_of", "check_comparable", "controlled_group", "controlled_metric", "curves", "desired_of", "diverged",
-    "final", "frames", "group_fields", "in_order", "interquartile_mean", "level_of", "levels", "of_level",
-    "relative_error", "sample_name", "sample_sizes", "scheduled_values", "sentences", "summary", "tracking_error", "wall_seconds",
+    "final", "frames", "group_fields", "in_order", "interquartile_mean", "level_of", "levels", "of_level", "over_box",
+    "relative_error", "sample_name", "sample_sizes", "scheduled_values", "sentences", "summary", "tracking_error",
+    "wall_seconds",
 ]  # fmt: skip

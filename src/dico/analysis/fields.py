@@ -8,6 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from dico._checks import check_positive
+from dico.analytical import AnalyticalDiCo
 from dico.metrics import snd_at
 from dico.policy import DiCo
 from dico.tasks import TASKS, MappedTask, Task
@@ -23,7 +24,7 @@ class Field:
     """Diversity over a rectangle; row 0 is at the least y, and values belong to the middles of cells."""
 
     snd: Float[Tensor, "*members rows columns"]
-    r""":math:`\mathrm{SND}_o` (sec:case_study)."""
+    r""":math:`\mathrm{SND}_o` (sec:case_study); under analytical control this is f (eq:finn_f)."""
     mean: Float[Tensor, "*members rows columns n a"]
     """Each agent's mean action."""
     x: Float[Tensor, " columns"]
@@ -31,10 +32,20 @@ class Field:
     y: Float[Tensor, " rows"]
     """Where the rows are."""
     extent: Extent
+    unscaled: Float[Tensor, "*members rows columns"] | None = None
+    r"""Under analytical control, :math:`\mathrm{SND}_o` of the deviations (eq:sndhat_continuous)."""
 
     def apart(self) -> list["Field"]:
         """The field of each member."""
-        return [replace(self, snd=snd, mean=mean) for snd, mean in zip(self.snd, self.mean, strict=True)]
+        before = [None] * len(self.snd) if self.unscaled is None else self.unscaled
+        return [
+            replace(self, snd=snd, mean=mean, unscaled=unscaled)
+            for snd, mean, unscaled in zip(self.snd, self.mean, before, strict=True)
+        ]
+
+    def before_scaling(self) -> "Field | None":
+        """The field of the unscaled deviations, where it is known."""
+        return None if self.unscaled is None else replace(self, snd=self.unscaled, unscaled=None)
 
 
 @torch.no_grad()
@@ -96,11 +107,14 @@ def field_of(
 ) -> Field:
     """The field of observations made on a grid; in parts, so that the largest populations fit in memory."""
     at_once = max(1, ROWS_AT_ONCE // max(1, obs.shape[:-2].numel()))
-    parts = [policy.everyone(part) for part in obs.split(at_once, -2)]
+    rows_at_once = obs.split(at_once, -2)
+    parts = [policy.everyone(part) for part in rows_at_once]
     snd = torch.cat([snd_at(part) for part in parts], -1)
     mean = torch.cat([part.chunk(policy.kind.width, -1)[0] for part in parts], -3)
-    rows = (len(y), len(x))
-    return Field(snd.unflatten(-1, rows), mean.unflatten(-3, rows), x, y, extent)
+    rows, unscaled = (len(y), len(x)), None
+    if isinstance(policy, AnalyticalDiCo):
+        unscaled = torch.cat([policy.unscaled(part) for part in rows_at_once], -1).unflatten(-1, rows)
+    return Field(snd.unflatten(-1, rows), mean.unflatten(-3, rows), x, y, extent, unscaled)
 
 
 def grid(extent: Extent, resolution: int) -> tuple[Float[Tensor, " columns"], Float[Tensor, " rows"]]:

@@ -120,6 +120,15 @@ def controlled_metric(run: Run) -> str:
     return run.config.get("metric", "snd")
 
 
+def over_box(run: Run) -> bool:
+    """Whether the desired values are of the mean over a box of observations, ``snd_box``: under analytical control.
+
+    >>> over_box(run)
+    False
+    """
+    return any("snd_box" in row for row in run.rows())
+
+
 def controlled_group(run: Run) -> str:
     """The group whose diversity is controlled: the first of several agents unless the run says otherwise."""
     teams = [group["name"] for group in run.groups if group["n_agents"] > 1]

@@ -4,7 +4,7 @@ import numpy as np
 from jaxtyping import Float
 
 from dico.analysis.measured import curves
-from dico.analysis.members import FREE, bounds_of, controlled_metric
+from dico.analysis.members import FREE, bounds_of, controlled_metric, over_box
 from dico.runs import Run
 from dico.schedules import is_scheduled
 
@@ -14,9 +14,11 @@ def tracking_error(run: Run) -> Float[np.ndarray, "members iterations"]:
 
     Of a constraint with bounds it is how far the measured value lies outside, relative to the bound it missed. A
     desired 0 has nothing to be relative to, so there it is the measured value itself. Free desires nothing: NaN. It is
-    each member's own desired diversity that counts, whatever level it is of, and of a schedule that of each batch.
+    each member's own desired diversity that counts, whatever level it is of, and of a schedule that of each batch. Under
+    analytical control it is the diversity over the box that is desired, and measured.
     """
-    measured, desired = curves(run, controlled_metric(run)), scheduled_values(run)
+    measured = curves(run, "snd_box" if over_box(run) else controlled_metric(run))
+    desired = scheduled_values(run)
     error = np.full_like(measured, np.nan)
     for member in run.members:
         k = member.index

@@ -11,7 +11,6 @@ from tyro.conf import OmitArgPrefixes, Positional
 from dico._checks import check_choice, check_number, pairs
 from dico._files import write_json
 from dico.analysis import sentences
-from dico.analysis.members import FREE
 from dico.commands import say, say_where
 from dico.commands._progress import make_progress
 from dico.experiments import preset

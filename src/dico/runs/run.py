@@ -262,8 +262,11 @@ class Run:
         if self.config.get("dial"):
             return dialled_mlp(**sizes, constraint=equal(torch.zeros(members)), **options)
         box = (spec["obs_low"], spec["obs_high"]) if "obs_low" in spec else None
-        density = {**self.config, **spec}.get("density", "autoregressive")
-        return mlp_policy(**sizes, constraint=equal(torch.zeros(members)), obs_box=box, density=density, **options)
+        own = {**self.config, **spec}
+        return mlp_policy(
+            **sizes, constraint=equal(torch.zeros(members)), obs_box=box,
+            density=own.get("density", "autoregressive"), coordinates=own.get("coordinates"), **options,
+        )  # fmt: skip
 
     def _sizes(self, group: str | None) -> dict[str, int]:
         spec = self._group(group)

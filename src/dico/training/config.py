@@ -7,6 +7,7 @@ from typing import Any
 
 from dico._checks import check_box, check_choice, check_number, check_positive, check_switch, pairs
 from dico.analytical import DENSITIES
+from dico.boxes import MOST_SHARE
 from dico.constraints import FORMS, final_bounds, parse_constraint
 from dico.kinds import KINDS
 from dico.members import NUMBERS, Member, expand
@@ -48,7 +49,7 @@ ABOVE_ZERO = ("lr", "adam_eps", "max_grad_norm", "alpha", "action_loss_lr", "act
 """What each number may be."""
 LATER = (
     "vary", "policy_delay", "target_noise", "target_noise_clip", "control", "density", "obs_low", "obs_high",
-    "dial", "seek_window", "seek_step",
+    "obs_quantile", "dial", "seek_window", "seek_step",
 )  # fmt: skip
 """Settings that earlier versions did not have: what they did is today's default, and what a later one adds must be."""
 
@@ -110,7 +111,7 @@ class Config(Settings):
         if self.control == "analytical":
             only: dict[str, Any] = {"metric": "snd", "estimate_frames": None, "estimate_agents": None}
         else:
-            only = {"density": "autoregressive", "obs_low": (), "obs_high": ()}
+            only = {"density": "autoregressive", "obs_low": (), "obs_high": (), "obs_quantile": None}
         for name, value in only.items():
             if getattr(self, name) != value:
                 raise ValueError(f"{name} must be {value} for control={self.control!r}, got {getattr(self, name)!r}")
@@ -118,6 +119,10 @@ class Config(Settings):
             raise ValueError(f"kind must be auto, shared_std, agent_std for control='analytical', got {self.kind!r}")
         if self.obs_low or self.obs_high:
             check_box(self.obs_low, self.obs_high, "obs_")
+        if self.obs_quantile is not None:
+            check_number("obs_quantile", self.obs_quantile, 0, MOST_SHARE)
+            if self.obs_low:
+                raise ValueError(f"obs_quantile must be None where obs_low is given, got {self.obs_quantile}")
 
     def _check_members(self) -> None:
         if not self.snd or isinstance(self.snd, str):

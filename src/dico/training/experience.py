@@ -7,6 +7,8 @@ from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor, nn
 from torch.func import functional_call
 
+from dico.boxes import Box
+
 Weight = Shaped[Tensor, " rows"] | None
 """How much each frame of a minibatch counts, all alike if there is none; true or false will do."""
 
@@ -20,7 +22,7 @@ class Team:
     obs_dim: int
     low: tuple[float, ...]
     high: tuple[float, ...]
-    obs_box: tuple[tuple[float, ...], tuple[float, ...]] | None = None
+    obs_box: Box | None = None
     """The observations that its diversity is controlled over; None where it is on those met, or not at all."""
 
 

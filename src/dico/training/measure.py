@@ -6,26 +6,22 @@ from torch import Tensor
 
 from dico._measuring import MAX_DISTANCES, spaced
 from dico._pairs import upper
-from dico.analytical import AnalyticalDiCo, box_snd
+from dico.boxes import over_the_box
 from dico.losses import action_space_loss
 from dico.metrics import METRICS, behavioural_distances, snd
-from dico.policy import DiCo
 from dico.training.experience import Batch, average
 from dico.training.learner import Learner
 
-BOX_POINTS = 2**12
-"""At which the diversity over a box of observations is measured, always the same ones."""
-
 
 @torch.no_grad()
-def measure(learner: Learner, batch: Batch) -> dict[str, Float[Tensor, "members *pairs"]]:
+def measure(learner: Learner, batch: Batch, iteration: int = 0) -> dict[str, Float[Tensor, "members *pairs"]]:
     """Each member's numbers by column; ``distances`` is the one with several.
 
     Diversity is measured three times: ``snd`` on the newest batch, ``snd_train`` on what the estimate is made of, and
     ``snd_acted`` on the newest batch with the means brought into the action box, as agents execute them. Under
-    analytical control also over the box: ``snd_box``, which is exact in theory and several percent off as measured
-    where the density has narrow peaks, and in ``outside`` the share of observations outside it. ``desired`` is what the
-    controlled metric should have been: the value, or the nearest one within bounds.
+    analytical control also over the box: ``snd_box``, which is exact in theory and some percent off as measured, by
+    points that each ``iteration`` draws anew, and in ``outside`` the share of observations outside it. ``desired`` is
+    what the controlled metric should have been: the value, or the nearest one within bounds.
     """
     obs = batch.obs.flatten(1, 2)
     obs = obs[:, spaced(obs.shape[1], learner.team.n_agents, obs.device)]
@@ -44,16 +40,9 @@ def measure(learner: Learner, batch: Batch) -> dict[str, Float[Tensor, "members 
         "scale": policy.scale(),
         "action_bound_violation": average(action_space_loss(learner.mean(params), low, high)),
         "action_bound_violation_all": average(action_space_loss(learner.mean(everyone), low, high)),
-        **_over_the_box(policy, obs),
+        **over_the_box(policy, obs, iteration),
         **_distances(everyone),
     }
-
-
-def _over_the_box(policy: DiCo, obs: Float[Tensor, "members rows n o"]) -> dict[str, Float[Tensor, " members"]]:
-    """Diversity where it is controlled analytically, and the share of observations outside."""
-    if not isinstance(policy, AnalyticalDiCo):
-        return {}
-    return {"snd_box": box_snd(policy, BOX_POINTS), "outside": policy.outside(obs)}
 
 
 def _distances(everyone: Float[Tensor, "members rows n d"]) -> dict[str, Float[Tensor, "members pairs"]]:

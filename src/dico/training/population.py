@@ -7,6 +7,7 @@ from typing import Any
 from torch import Tensor
 
 from dico._checks import check_choice, pairs
+from dico.boxes import Box, obs_quantile_box
 from dico.constraints import Constraint, parse_constraint, stack_constraints, uncontrolled
 from dico.finn import MAX_INPUTS
 from dico.members import Member
@@ -14,6 +15,7 @@ from dico.schedules import is_scheduled
 from dico.tasks import Group, from_settings
 from dico.training.config import Config
 from dico.training.experience import Team
+from dico.training.first_rollout import random_observations
 from dico.training.learner import Learner
 from dico.training.measure import measure
 from dico.training.rollout import Rollout
@@ -69,7 +71,9 @@ class Population(Counted):
             for learner, batch in zip(self.learners, batches, strict=True):
                 if self.frames < self.config.frozen_after(learner.team.name):
                     learner.learn(batch)
-            measured = [measure(learner, batch) for learner, batch in zip(self.learners, batches, strict=True)]
+            measured = [
+                measure(learner, batch, self.iteration) for learner, batch in zip(self.learners, batches, strict=True)
+            ]
         self.iteration += 1
         seconds = time.perf_counter() - start
         return [
@@ -118,8 +122,8 @@ class Population(Counted):
         make, critic = self.config.spec.learner, self.config.spec.critic
         return make(self.config, self.members, team, goals, critic, stream, self.stage)
 
-    def _obs_box(self, group: Group) -> tuple[tuple[float, ...], tuple[float, ...]]:
-        """The box given, or else the task's own."""
+    def _obs_box(self, group: Group) -> Box:
+        """The box given, that of a first rollout, or else the task's own."""
         size, config = group.obs_dim, self.config
         if config.density == "finn" and size > MAX_INPUTS:
             raise ValueError(f"density must be autoregressive for more than {MAX_INPUTS} numbers observed, got {size}")
@@ -130,12 +134,14 @@ class Population(Counted):
                     f"got {len(config.obs_low)}"
                 )
             return config.obs_low, config.obs_high
+        if config.obs_quantile is not None:
+            return obs_quantile_box(random_observations(self.task, group), config.obs_quantile)
         known = getattr(self.task, "obs_box", None)  # your own tasks need not have it
         box = None if known is None else known(group)
         if box is None:
             raise ValueError(
                 f"obs_low and obs_high must be given for {config.task}, whose observations have no known bounds: "
-                f"{size} numbers each"
+                f"{size} numbers each; or obs_quantile=0.01 takes them from a first rollout"
             )
         return box
 

@@ -112,6 +112,9 @@ class Settings:
     """Analytical control: the box's least observation, one number for each that an agent sees; empty is the task's."""
     obs_high: tuple[float, ...] = ()
     """Analytical control: the box's greatest observation; empty is the task's."""
+    obs_quantile: float | None = None
+    """Analytical control: take the box from a first rollout of random actions instead, less this share of each observed
+    number at either end, such as 0.01."""
     squash_shared: bool = True
     """Bring the shared mean into the action box by a tanh."""
     action_loss: Literal["separate", "merged", "off"] = "separate"

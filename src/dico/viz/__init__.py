@@ -21,7 +21,9 @@ if TYPE_CHECKING:  # the public names; each is imported when it is first used, f
     from dico.viz.animations import animate_distances as animate_distances
     from dico.viz.animations import animate_episode as animate_episode
     from dico.viz.curves import plot_action_bound_violation as plot_action_bound_violation
+    from dico.viz.curves import plot_box_diversity as plot_box_diversity
     from dico.viz.curves import plot_diversity as plot_diversity
+    from dico.viz.curves import plot_outside as plot_outside
     from dico.viz.curves import plot_reward as plot_reward
     from dico.viz.curves import plot_tracking as plot_tracking
     from dico.viz.decision import plot_decision as plot_decision
@@ -29,6 +31,7 @@ if TYPE_CHECKING:  # the public names; each is imported when it is first used, f
     from dico.viz.distances import plot_distances as plot_distances
     from dico.viz.extremes import draw_bound as draw_bound
     from dico.viz.extremes import plot_extremal_actions as plot_extremal_actions
+    from dico.viz.figures import draw_box as draw_box
     from dico.viz.figures import draw_curves as draw_curves
     from dico.viz.figures import draw_decision as draw_decision
     from dico.viz.figures import draw_distances as draw_distances

@@ -17,6 +17,7 @@ from dico.analysis import (
     level_of,
     levels,
     of_level,
+    over_box,
     scheduled_values,
     tracking_error,
 )
@@ -46,26 +47,35 @@ def plot_diversity(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = Fa
     """
     axes.set_title("Diversity")
     axes.set_ylabel(f"measured {metric_name(run)}")
-    colours = level_colours(levels(run))
-    for bound, desiring in _desired_bounds(run).items():
-        colour = colours[desiring[0]] if len(desiring) == 1 else FAINT
-        axes.axhline(bound, color=colour, zorder=1.5, **DASHED)
-    x, desired = in_thousands(frames(run))[0], scheduled_values(run)
-    for level in levels(run):
-        own = desired[of_level(run, level)]
-        if is_scheduled(desired_of(level, run)) and np.isfinite(own).any():
-            axes.plot(x, aggregate(own, "mean").centre, color=colours[level], zorder=1.5, **DASHED)
+    _plot_desired(axes, run)
     return _plot(axes, run, curves(run, controlled_metric(run)), stat, seeds)
+
+
+def plot_box_diversity(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = False) -> Axes:
+    """Diversity over the box of analytical control (eq:snd_continuous), with dashed lines at the desired values."""
+    axes.set_title("Diversity over the box")
+    axes.set_ylabel("SND over the box")
+    _plot_desired(axes, run)
+    return _plot(axes, run, curves(run, "snd_box"), stat, seeds)
+
+
+def plot_outside(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = False) -> Axes:
+    """The share of observations outside the box of analytical control, where nothing is guaranteed."""
+    axes.set_title("Outside the box")
+    axes.set_ylabel("share of observations")
+    plotted = _plot(axes, run, curves(run, "outside"), stat, seeds)
+    plotted.yaxis.set_major_formatter(_percent)
+    return _from_zero(plotted)
 
 
 def plot_tracking(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = False) -> Axes:
     """How far the measured diversity is from the desired one, in per cent of that; free desires nothing."""
     axes.set_title("Tracking error")
-    axes.set_ylabel("|measured - desired| / desired")
+    axes.set_ylabel(f"|{'over the box' if over_box(run) else 'measured'} - desired| / desired")
     plotted = _plot(axes, run, tracking_error(run), stat, seeds, shown=_desires)
     if not desires(run):
         axes.text(0.5, 0.5, "nothing desired", transform=axes.transAxes, ha="center", va="center", color=FAINT)
-    plotted.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.6g} %")
+    plotted.yaxis.set_major_formatter(_percent)
     return _from_zero(plotted)
 
 
@@ -90,6 +100,23 @@ def level_legend(axes: Axes, run: Run) -> None:
             own = of_level(run, level)
             line.set_label(level_label(level) + lost(int(gone[own].sum()), int(own.sum())))
     axes.legend(title=levels_title(run), loc="upper left", bbox_to_anchor=(1.01, 1.0), alignment="left")
+
+
+def _plot_desired(axes: Axes, run: Run) -> None:
+    """Dashed lines at what levels desire; grey where several desire the same. That of a schedule is its members' mean."""
+    colours = level_colours(levels(run))
+    for bound, desiring in _desired_bounds(run).items():
+        colour = colours[desiring[0]] if len(desiring) == 1 else FAINT
+        axes.axhline(bound, color=colour, zorder=1.5, **DASHED)
+    x, desired = in_thousands(frames(run))[0], scheduled_values(run)
+    for level in levels(run):
+        own = desired[of_level(run, level)]
+        if is_scheduled(desired_of(level, run)) and np.isfinite(own).any():
+            axes.plot(x, aggregate(own, "mean").centre, color=colours[level], zorder=1.5, **DASHED)
+
+
+def _percent(value: float, _: object) -> str:
+    return f"{100 * value:.6g} %"
 
 
 def _desires(member: Member) -> bool:

@@ -6,8 +6,8 @@ import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from dico.analysis import align, bounds_of, check_comparable, in_order, level_of, summary
-from dico.analysis.fields import as_mapped, check_coordinates
+from dico.analysis import align, bounds_of, check_comparable, in_order, level_of, over_box, summary
+from dico.analysis.fields import Field, as_mapped, check_coordinates
 from dico.runs import Run
 from dico.runs.episodes import play
 from dico.schedules import is_scheduled
@@ -16,7 +16,9 @@ from dico.viz.curves import (
     desires,
     level_legend,
     plot_action_bound_violation,
+    plot_box_diversity,
     plot_diversity,
+    plot_outside,
     plot_reward,
     plot_tracking,
 )
@@ -31,6 +33,7 @@ from dico.viz.style import (
     level_panels,
     level_title,
     new_figure,
+    paired_panels,
     panels,
     seeds_in_words,
     so_far,
@@ -53,8 +56,20 @@ def draw_curves(run: Run, stat: str = "mean", *, seeds: bool = False) -> Figure:
         left, right = figure.subplots(1, 2)
         plot_reward(left, run, stat, seeds=seeds)
         level_legend(plot_diversity(right, run, stat, seeds=seeds), run)
-        dashed = "dashed: desired" if desires(run) else ""
-        caption(figure, _join([what(run), seeds_in_words(run), statistic([run], stat), so_far(run), dashed]))
+        caption(figure, _join([what(run), seeds_in_words(run), statistic([run], stat), so_far(run), _dashed(run)]))
+        return figure
+
+
+def draw_box(run: Run, stat: str = "mean", *, seeds: bool = False) -> Figure:
+    """Analytical control: diversity over its box beside that on rollouts, and how much lies outside the box."""
+    with use_style():
+        figure = new_figure(9.6, 2.8)
+        plots = (plot_box_diversity, plot_diversity, plot_outside)
+        for axes, plot in zip(figure.subplots(1, len(plots)), plots, strict=True):
+            plot(axes, run, stat, seeds=seeds)
+        figure.axes[1].set_title("Diversity on rollouts")
+        level_legend(figure.axes[-1], run)
+        caption(figure, _join([what(run), seeds_in_words(run), statistic([run], stat), so_far(run), _dashed(run)]))
         return figure
 
 
@@ -98,19 +113,22 @@ def draw_map(
 ) -> Figure:
     """Diversity at every position, a panel for each level.
 
-    All have one colour scale, so that levels are compared, or each its own, so that the shape of each is seen.
+    All have one colour scale, so that levels are compared, or each its own, so that the shape of each is seen. Under
+    analytical control it is f, and below it stands the diversity of the unscaled deviations (eq:finn_pi).
     """
     as_mapped(selection.task)
     state = selection.start(state_seed)
     fields, group = selection.fields(state, resolution=resolution), selection.task.groups[selection.controlled]
     with use_style():
-        figure, axes = level_panels(len(fields))
+        figure, axes, below = _map_panels(fields)
         together = map_scale(fields)
         scales = [map_scale([field]) if own_scale else together for field in fields]
         for each, field, scale in zip(axes, fields, scales, strict=True):
             plot_map(
                 each, field, selection.task, state, scale, selection.actions(field) if arrows else None, group.agents
             )
+        for each, field in zip(below, _before_scaling(fields), strict=True):
+            plot_map(each, field, selection.task, state)
         if own_scale:
             _title(axes, selection, [f": 0 to {field.snd.max():.2g}" for field in fields])
             key = ["colours from 0 to the number above each"]
@@ -118,6 +136,7 @@ def draw_map(
             _finish(figure, axes, selection, "at each position")
             key = []
         key += [
+            *_below(below),
             *legend(selection.task, selection.task.scene(state), over_map=True),
             *(["arrows: mean actions"] if arrows else []),
         ]
@@ -138,15 +157,17 @@ def draw_slice(
     together = torch.cat(seen)
     fields = selection.slices(middle_of(together), coordinates, extent_of(together, coordinates), resolution)
     with use_style():
-        figure, axes = level_panels(len(fields), label=0.5)
+        figure, axes, below = _map_panels(fields, label=0.5)
         scale = map_scale(fields)
         for each, field, own in zip(axes, fields, seen, strict=True):
             plot_slice(each, field, coordinates, own, scale)
+        for each, field, own in zip(below, _before_scaling(fields), seen, strict=bool(below)):
+            plot_slice(each, field, coordinates, own)
+        for each in (*axes, *below):
             each.label_outer()
         _finish(figure, axes, selection, "at each pair")
-        caption(
-            figure, ", ".join([*who(selection), f"dots: seen in {ROLLOUT} episodes", "all other observations held"])
-        )
+        dots = f"dots: seen in {ROLLOUT} episodes"
+        caption(figure, ", ".join([*who(selection), *_below(below), dots, "all other observations held"]))
         return figure
 
 
@@ -187,6 +208,34 @@ def draw_distances(run: Run, seed: int | None = None) -> Figure:
         colour_bar(figure, axes, DISTANCE)
         caption(figure, f"{what(run)}, {shown_of(run, members)}, {so_far(run)}")
         return figure
+
+
+def _map_panels(fields: Sequence[Field], label: float = 0.3) -> tuple[Figure, list[Axes], list[Axes]]:
+    """A panel for each field, and one below it for the unscaled deviations where they are known."""
+    before = _before_scaling(fields)
+    if not before:
+        return *level_panels(len(fields), label=label), []
+    figure, axes, below = paired_panels(len(fields), label=label)
+    for each, field in zip(below, before, strict=True):
+        each.set_title(f"unscaled: 0 to {map_scale([field]).vmax:.2g}")
+    return figure, axes, below
+
+
+def _before_scaling(fields: Sequence[Field]) -> list[Field]:
+    """Of the unscaled deviations, where they are known."""
+    return [before for field in fields if (before := field.before_scaling()) is not None]
+
+
+def _below(below: Sequence[Axes]) -> list[str]:
+    """What the lower panels are, in words."""
+    return ["above: f", "below: SND of the deviations before they are scaled to f"] if below else []
+
+
+def _dashed(run: Run) -> str:
+    """What dashed lines are, in words, if there are any."""
+    if not desires(run):
+        return ""
+    return "dashed: desired over the box" if over_box(run) else "dashed: desired"
 
 
 def _finish(figure: Figure, axes: Sequence[Axes], selection: Selection, where: str) -> None:

@@ -6,12 +6,13 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from dico.analysis import align, check_comparable, diverged
+from dico.analysis import align, check_comparable, diverged, over_box
 from dico.analysis.behaviour import behaviours
 from dico.runs import Run, RunError, Summary
 from dico.tasks import MappedTask
 from dico.viz.cross_play import draw_cross_play
 from dico.viz.figures import (
+    draw_box,
     draw_curves,
     draw_decision,
     draw_distances,
@@ -52,8 +53,9 @@ def draw_figures(
 ) -> dict[str, Figure]:
     """All figures that make sense for the runs, by name.
 
-    Of one run: its curves, decision and tracking; with a checkpoint also a map and trajectories; and, where they were
-    kept, the distances between agents. Of several: one decision plot, and each run's own in a folder named after it.
+    Of one run: its curves, decision and tracking, and its box where it has one (analytical control); with a checkpoint
+    also a map and trajectories; and, where they were kept, the distances between agents. Of several: one decision plot,
+    and each run's own in a folder named after it.
     ``own_scale`` gives every panel of a map its own colours.
     """
     check_comparable(runs)
@@ -79,6 +81,8 @@ def _of_one(run: Run, stat: str, seeds: bool, own_scale: bool) -> dict[str, Figu
         "decision": draw_decision([run], stat),
         "tracking": draw_tracking(run, stat, seeds=seeds),
     }
+    if over_box(run):
+        drawn["box"] = draw_box(run, stat, seeds=seeds)
     selection = _playable(run)
     if selection is not None:
         if isinstance(selection.task, MappedTask):

@@ -46,7 +46,8 @@ class KeptSelection(Selection):
         del state, extent, resolution
         kept: Extent = tuple(self.arrays["extent"].tolist())  # pyright: ignore[reportAssignmentType]
         x, y = grid(kept, RESOLUTION)
-        return [Field(snd, snd.new_empty(*snd.shape, 0, 0), x, y, kept) for snd in self.arrays["map"]]
+        every, before = self.arrays["map"], self.arrays.get("unscaled")
+        return Field(every, every.new_empty(*every.shape, 0, 0), x, y, kept, before).apart()
 
     def _check(self, seed: int) -> None:
         if seed != START:
@@ -64,6 +65,8 @@ def keep_pictures(run: Run, path: Path) -> None:
         drawn = selection.fields(selection.start(START), resolution=RESOLUTION)
         kept["map"] = np.stack([_halved(field.snd) for field in drawn])
         kept["extent"] = np.array(drawn[0].extent)
+        before = [field.unscaled for field in drawn if field.unscaled is not None]
+        kept |= {"unscaled": np.stack([_halved(values) for values in before])} if before else {}
     with output_file(path) as scratch, scratch.open("wb") as file:
         np.savez_compressed(file, **kept)
 

@@ -72,7 +72,7 @@ def payload(runs: Sequence[Run], stat: str = "mean") -> dict[str, Any]:
         "metric": metric,
         "facts": words.facts(runs),
         "statistic": words.statistic(runs, stat, metric, along),
-        "metrics": words.metrics(metric),
+        "metrics": words.metrics(runs, metric),
         "grouping": words.grouping(runs, along),
         "levels": _levels(runs),
         "scale": MAP_COLOURS,

@@ -22,7 +22,7 @@ from dico.viz.kept import keep_pictures
 from dico.viz.page.inline import static
 from dico.viz.page.words import plural
 
-FIGURES = ("curves", "decision", "map", "cross-play", "trajectories")
+FIGURES = ("curves", "decision", "box", "map", "cross-play", "trajectories")
 """Those of a run that the page shows, where it has them."""
 PAPER_HOURS = 2000
 """GPU hours that the paper's final experiments took by its own estimate (app: Computational Resources Used)."""

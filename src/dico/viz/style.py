@@ -83,6 +83,16 @@ def level_panels(
     return figure, list(axes.flat[:count])
 
 
+def paired_panels(count: int, *, legend: float = 0.9, label: float = 0.3) -> tuple[Figure, list[Axes], list[Axes]]:
+    """Two panels for each of as many levels, one above the other, in rows of up to four pairs."""
+    columns = min(count, COLUMNS)
+    figure, axes = panels(2 * -(-count // columns), columns, legend=legend, label=label)
+    above, below = list(axes[::2].flat), list(axes[1::2].flat)
+    for spare in above[count:] + below[count:]:
+        spare.set_visible(False)
+    return figure, above[:count], below[:count]
+
+
 def caption(figure: Figure, text: str) -> Text:
     """What is shown, under the whole figure."""
     return figure.supxlabel(

@@ -1,6 +1,6 @@
-"""DiCo inside BenchMARL: ``model=dico``, the paper's tasks, and what is logged beside the returns.
+"""DiCo inside BenchMARL: ``model=dico``, ``model=dico_analytical``, the paper's tasks, and what is logged besides.
 
-Importing this package registers the model and the tasks with BenchMARL. From the command line::
+Importing this package registers the models and the tasks with BenchMARL. From the command line::
 
     python -m dico.adapters.benchmarl algorithm=ippo task=vmas/navigation model=dico model.desired_snd=0.3 seed=0
 
@@ -9,6 +9,7 @@ From Python, hand ``model_config=DicoConfig(desired_snd=0.3)`` and ``callbacks=[
 """
 
 try:
+    from dico.adapters.benchmarl.analytical import DicoAnalyticalConfig
     from dico.adapters.benchmarl.callback import DicoCallback
     from dico.adapters.benchmarl.model import Dico, DicoConfig
     from dico.adapters.benchmarl.register import register
@@ -22,4 +23,4 @@ except ModuleNotFoundError as missing:
 
 register()
 
-__all__ = ["Dico", "DicoCallback", "DicoConfig", "DicoTask"]
+__all__ = ["Dico", "DicoAnalyticalConfig", "DicoCallback", "DicoConfig", "DicoTask"]

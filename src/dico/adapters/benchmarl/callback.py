@@ -147,7 +147,8 @@ class DicoCallback(Callback):
         for group, model in self.models.items():
             obs = self.batch.pop(group)
             everyone = model.policy.everyone(obs)
-            measured, controls = diversity(model, everyone), state(model, obs, everyone)
+            measured = diversity(model, everyone)
+            controls = state(model, obs, everyone, experiment.n_iters_performed)
             kept = {name: measured[name] for name in ("snd", model.settings.metric)} | controls
             if any(model.goal.schedules):
                 kept["desired"] = measured[f"desired_{model.settings.metric}"]

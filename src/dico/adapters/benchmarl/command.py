@@ -102,7 +102,7 @@ def help_text() -> str:
 {_list("experiments of the paper (--config-name)", experiment_names())}
 
 {_list("algorithm", algorithm_config_registry)}
-  (with model=dico: ippo, mappo, iddpg, maddpg, isac, masac)
+  (with model=dico or dico_analytical: ippo, mappo, iddpg, maddpg, isac, masac)
 
 {_list("task", tasks[0])}
 {fill(", ".join(tasks[1]), 118, initial_indent="  ", subsequent_indent="  ")}

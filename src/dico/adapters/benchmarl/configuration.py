@@ -1,6 +1,7 @@
 """A composed configuration, checked before anything is made of it."""
 
-from dataclasses import fields
+from collections.abc import Mapping
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,11 @@ from benchmarl.hydra_config import (
     load_task_config_from_hydra,
 )
 from benchmarl.models import model_config_registry
+from benchmarl.models.common import ModelConfig
 from omegaconf import DictConfig, OmegaConf
 
 from dico._checks import check_choice, check_number, check_positive
+from dico.adapters.benchmarl.analytical import DicoAnalyticalConfig
 from dico.adapters.benchmarl.checks import check_freeze
 from dico.adapters.benchmarl.restore import check_saved, read_checkpoint
 from dico.adapters.benchmarl.tasks import TASKS, DicoTask
@@ -51,6 +54,7 @@ def check_configuration(cfg: Any, task: str) -> tuple[Settings, dict[str, int]]:
     _check_experiment(settings.experiment, on_policy=settings.algorithm.on_policy())
     restored = settings.experiment.restore_file
     saved = read_checkpoint(restored).get("dico") if restored is not None else None
+    settings = replace(settings, model=_with_box(settings.model, settings.task, saved or {}))
     if saved is not None:
         check_saved(saved, settings.terms(), freeze)
     return settings, freeze
@@ -85,6 +89,14 @@ def _task(cfg: Any, name: str) -> TaskClass:
     if isinstance(task, DicoTask):
         return task.get_task({str(key): value for key, value in cfg.items()})
     return load_task_config_from_hydra(cfg, name)
+
+
+def _with_box(model: ModelConfig, task: TaskClass, saved: Mapping[str, Any]) -> ModelConfig:
+    """Analytical control with its box; a restored experiment keeps its own, whatever a rollout would give here."""
+    if not isinstance(model, DicoAnalyticalConfig):
+        return model
+    low, high = (saved.get("terms", {}).get(f"model.{name}") for name in ("obs_low", "obs_high"))
+    return model.over(task) if low is None or model.obs_low is not None else replace(model, obs_low=low, obs_high=high)
 
 
 def _check_experiment(config: ExperimentConfig, *, on_policy: bool) -> None:

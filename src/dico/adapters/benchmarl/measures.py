@@ -10,6 +10,7 @@ from torch import Tensor
 from dico._measuring import MAX_DISTANCES, spaced
 from dico._pairs import upper
 from dico.adapters.benchmarl.model import Dico
+from dico.boxes import over_the_box
 from dico.losses import action_space_loss
 from dico.metrics import behavioural_distances, snd
 
@@ -39,14 +40,20 @@ def diversity(model: Dico, everyone: Float[Tensor, "rows n d"]) -> dict[str, flo
 
 
 @torch.no_grad()
-def state(model: Dico, obs: Float[Tensor, "frames n o"], everyone: Float[Tensor, "rows n d"]) -> dict[str, Any]:
-    """The estimate, the scale it gives, means outside the action box, and the distances of each two agents."""
+def state(
+    model: Dico, obs: Float[Tensor, "frames n o"], everyone: Float[Tensor, "rows n d"], iteration: int
+) -> dict[str, Any]:
+    """The estimate, the scale it gives, means outside the action box, and the distances of each two agents.
+
+    Under analytical control also the diversity over the box, and the share of observations outside it.
+    """
     policy, n = model.policy, model.n_agents
     values: dict[str, Any] = {
         "snd_hat": policy.snd_hat.item(),
         "scale": policy.scale().item(),
         "action_bound_violation": action_space_loss(model.means(policy(obs)), *model.box).mean().item(),
         "action_bound_violation_all": action_space_loss(model.means(everyone), *model.box).mean().item(),
+        **{name: value.item() for name, value in over_the_box(policy, obs, iteration).items()},
     }
     if 2 <= n <= MAX_DISTANCES:
         values["distances"] = upper(behavioural_distances(everyone)).tolist()

@@ -113,16 +113,20 @@ class DicoConfig(ModelConfig):
         """Whether the diversity of a group is controlled."""
         return n_agents > 1 if self.groups is None else group in self.groups
 
+    def controlled_policy(self, n_agents: int, obs_dim: int, act_dim: int, **options: Any) -> DiCo:
+        """Policies of the desired diversity, for a group that is controlled."""
+        return DiCo.mlp(n_agents, obs_dim, act_dim, self.constraint, **options)
+
     def get_model(self, **specs: Any) -> Model:  # pyright: ignore[reportIncompatibleMethodOverride]
         """The policies of a group, or its critic, from BenchMARL's specifications."""
         if not self.is_critic:
-            return Dico(self, **specs)
+            return self.associated_class()(self, **specs)
         critic = MlpConfig(num_cells=list(self.num_cells), activation_class=nn.Tanh, layer_class=nn.Linear)
         critic.is_critic = True
         return critic.get_model(**specs)
 
     @staticmethod
-    def associated_class() -> type[Model]:
+    def associated_class() -> "type[Dico]":
         """The model, after whose class BenchMARL names it."""
         return Dico
 
@@ -147,12 +151,11 @@ class Dico(Model):
         self.kind = _kind(config.kind, stochastic=width == 2 * act_dim)
         self.controlled = config.controls(self.agent_group, self.n_agents)
         self.obs_dim = sum(spec.shape[-1] for spec in self.input_spec.values(True, True))
-        self.policy = DiCo.mlp(
+        make = config.controlled_policy if self.controlled else _free_policy
+        self.policy = make(
             self.n_agents, self.obs_dim, act_dim,
-            config.constraint if self.controlled else uncontrolled(self.n_agents),
             kind=self.kind, hidden=tuple(config.num_cells), tau=config.tau, low=low, high=high,
-            squash_shared=config.squash_shared, gradient=config.gradient,  # pyright: ignore[reportArgumentType]
-            initial=config.initial, metric=config.metric,  # pyright: ignore[reportArgumentType]
+            squash_shared=config.squash_shared, gradient=config.gradient, initial=config.initial, metric=config.metric,
         ).to(self.device)  # fmt: skip
 
     def observations(self, tensordict: TensorDictBase) -> Tensor:
@@ -192,6 +195,11 @@ class Dico(Model):
             mean, std = params.chunk(2, -1)
             params = torch.cat((mean, unscale(std, self.settings.scale_mapping)), -1)
         return tensordict.set(self.out_key, params)
+
+
+def _free_policy(n_agents: int, obs_dim: int, act_dim: int, **options: Any) -> DiCo:
+    """Policies of a group that is not controlled."""
+    return DiCo.mlp(n_agents, obs_dim, act_dim, uncontrolled(n_agents), **options)
 
 
 def _box(group: str, actions: Any) -> tuple[list[float], list[float]]:

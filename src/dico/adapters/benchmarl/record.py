@@ -19,11 +19,13 @@ from tensordict import TensorDictBase
 import dico
 from dico._files import FORMAT, has_diverged, plain, whole, write_json
 from dico._measuring import last
+from dico.adapters.benchmarl.analytical import DicoAnalyticalConfig
 from dico.adapters.benchmarl.checks import algorithm_of
 from dico.adapters.benchmarl.model import Dico
 from dico.adapters.benchmarl.restore import forget_after
 from dico.adapters.benchmarl.tasks import DicoClass
 from dico.adapters.benchmarl.terms import Settings
+from dico.analytical import AnalyticalDiCo
 
 
 class Record:
@@ -112,8 +114,8 @@ def description(
     first = next(iter(own.values()))
     groups = [
         {"name": name, "n_agents": model.n_agents, "obs_dim": model.obs_dim,
-         "low": model.box[0].tolist(), "high": model.box[1].tolist(), "kind": model.kind,
-         **{key: value for key, value in own[name].items() if value != first[key]}}
+         "low": model.box[0].tolist(), "high": model.box[1].tolist(), "kind": model.kind, **_obs_box(model),
+         **{key: value for key, value in own[name].items() if value != first.get(key)}}
         for name, model in models.items()
     ]  # fmt: skip
     return {
@@ -143,7 +145,17 @@ def _own(model: Dico) -> dict[str, Any]:
     return {
         "hidden": list(own.num_cells), "squash_shared": own.squash_shared, "gradient": own.gradient,
         "metric": own.metric, "tau": own.tau,
+        **({"control": "analytical", "density": own.density, "coordinates": own.coordinates,
+            "obs_quantile": own.obs_quantile} if isinstance(own, DicoAnalyticalConfig) else {}),
     }  # fmt: skip
+
+
+def _obs_box(model: Dico) -> dict[str, list[float]]:
+    """The box that a group's diversity is controlled over, if it is."""
+    policy = model.policy
+    if not isinstance(policy, AnalyticalDiCo):
+        return {}
+    return {"obs_low": policy.obs_low.tolist(), "obs_high": policy.obs_high.tolist()}
 
 
 def settings(experiment: Experiment, models: Mapping[str, Dico], freeze: Mapping[str, int]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from vmas.simulator.scenario import BaseScenario
 
 from dico._checks import check_choice, check_number, check_switch
 from dico.adapters.benchmarl import scenarios
+from dico.boxes import Box
 
 
 @dataclass(kw_only=True)
@@ -28,6 +29,10 @@ class TaskConfig:
         check_number("max_steps", self.max_steps, 1, whole=True)
         check_number("n_agents", self.n_agents, 1, whole=True)
 
+    def obs_box(self) -> Box | None:
+        """What an agent usually sees, as ``Task.obs_box`` has it for ``dico train``; None if unknown."""
+        return None
+
 
 @dataclass(kw_only=True)
 class NavigationConfig(TaskConfig):
@@ -39,6 +44,10 @@ class NavigationConfig(TaskConfig):
     def __post_init__(self):
         super().__post_init__()
         check_number("final_reward", self.final_reward, -1e6, 1e6)
+
+    def obs_box(self) -> Box:
+        """Every goal, from anywhere in the spawn area."""
+        return (-2.0,) * 2 * self.n_agents, (2.0,) * 2 * self.n_agents
 
 
 @dataclass(kw_only=True)
@@ -57,6 +66,10 @@ class DispersionConfig(TaskConfig):
         check_switch("share_reward", self.share_reward)
         check_number("food_radius", self.food_radius, 1e-3, 1)
 
+    def obs_box(self) -> Box:
+        """Food as far off as the world is wide, eaten or not."""
+        return (-2.0, -2.0, 0.0) * self.n_agents, (2.0, 2.0, 1.0) * self.n_agents
+
 
 @dataclass(kw_only=True)
 class SamplingConfig(TaskConfig):
@@ -70,6 +83,10 @@ class SamplingConfig(TaskConfig):
     def __post_init__(self):
         super().__post_init__()
         check_number("covariance", self.covariance, 1e-3)
+
+    def obs_box(self) -> Box:
+        """The whole world, and the values of the eight cells around."""
+        return (-0.975,) * 2 + (0.0,) * 8, (0.975,) * 2 + (1.0,) * 8
 
 
 @dataclass(kw_only=True)
@@ -133,6 +150,10 @@ class DicoClass(VmasClass):
             scenario=scenario(), num_envs=num_envs, continuous_actions=continuous_actions, seed=seed, device=device,
             categorical_actions=True, clamp_actions=True, **config,
         )  # fmt: skip
+
+    def obs_box(self) -> Box | None:
+        """What an agent usually sees, for analytical control; None if unknown."""
+        return self._check(self.name, self.config).obs_box()
 
     def has_render(self, env: EnvBase) -> bool:  # noqa: ARG002
         """Not by pyglet, which needs a display: maps and videos are drawn from the finished run."""

@@ -70,8 +70,9 @@ def curves_by_name(run: Run) -> dict[str, Float[np.ndarray, "members iterations"
         "diversity": analysis.curves(run, analysis.controlled_metric(run)),
         "tracking": analysis.tracking_error(run),
     }
-    told = {name for row in run.rows() for name in row}
-    return found | {name: analysis.curves(run, name) for name in ("action_bound_violation", "desired") if name in told}
+    told = {name for row in run.rows() if row.get("group") in (None, analysis.controlled_group(run)) for name in row}
+    rest = ("snd_box", "outside", "action_bound_violation", "desired")
+    return found | {name: analysis.curves(run, name) for name in rest if name in told}
 
 
 def _iterations_to_show(frames: Float[np.ndarray, " iterations"]) -> Int[np.ndarray, " kept"]:

@@ -120,18 +120,24 @@ def _maps(selection: Selection) -> dict[str, Any]:
 
 
 def _fields(selection: Selection, extent: Extent) -> dict[str, Any]:
-    """Each level's diversity over what is shown, at the start."""
+    """Each level's diversity over what is shown, at the start; and that of the unscaled deviations, where known."""
     fields = selection.fields(selection.start(START), extent, resolution=RESOLUTION)
-    panels = [
-        {
-            "level": level_of(selection.run, member),
-            "mean": each.snd.mean().item(),
-            "values": quantise(each.snd.double().numpy()),
-        }
-        for member, each in zip(selection.members, fields, strict=True)
-    ]
-    most = max(each.snd.max().item() for each in fields)
-    return {"rows": RESOLUTION, "columns": RESOLUTION, "extent": extent, "most": most, "panels": panels}
+    known = [before for each in fields if (before := each.before_scaling()) is not None]
+    panels, unscaled = (
+        [
+            {
+                "level": level_of(selection.run, member),
+                "mean": each.snd.mean().item(),
+                "most": each.snd.max().item(),
+                "values": quantise(each.snd.double().numpy()),
+            }
+            for member, each in zip(selection.members, some, strict=False)
+        ]
+        for some in (fields, known)
+    )
+    most = max(panel["most"] for panel in panels)
+    size = {"rows": RESOLUTION, "columns": RESOLUTION, "extent": extent}
+    return {**size, "most": most, "panels": panels, "unscaled": unscaled}
 
 
 def _surroundings(selection: Selection, task: Navigation) -> dict[str, Any]:

@@ -70,8 +70,8 @@ def statistic(runs: Sequence[Run], stat: str, metric: str, along: Axis) -> dict[
     single = analysis.sample_name(*runs)
     alone = "One seed for each level: there is no interval." if many == "1 seed" else ""
     tracking = (
-        f"Tracking error: how far the measured {metric} is from the desired one, relative to it; for a desired 0, the "
-        "measured value itself."
+        f"Tracking error: how far the {_tracked(runs, metric)} is from the desired one, relative to it; for a desired "
+        "0, the measured value itself."
     )
     return {
         "curves": f"{alone or f'{centre} over {many} (line) and {around} (band).'} {_lines(runs)}",
@@ -112,19 +112,31 @@ def taken(shown: Mapping[str, Pictures]) -> str:
     return f"Networks of {'; '.join(parts)}." if parts else ""
 
 
-def metrics(metric: str) -> list[dict[str, Any]]:
-    """The curves: what each is called, what it means, and the least value that its axis need show."""
+def metrics(runs: Sequence[Run], metric: str) -> list[dict[str, Any]]:
+    """The curves: what each is called, what it means, whether desired values belong to it, and how its axis is."""
+    measured = "Of the scaled policies, on the collected batch."
+    over_box = "Of the policies, on average over the box of observations (analytical control)."
+    tracked = f"Of the {_tracked(runs, metric)}, relative to the desired one."
     return [
-        _metric("reward", "Reward per step", "Mean reward per step and agent of the collected batch."),
-        _metric("diversity", f"Measured {metric}", "Of the scaled policies, on the collected batch.", least=0.0),
-        _metric("tracking", "Tracking error", f"Of the measured {metric}, relative to the desired one.", least=0.0),
+        _metric("reward", "Reward per step", "Mean reward per step and agent of the collected batch.", least=None),
+        _metric(
+            "outside", "Outside the box", "Share of the collected observations, where nothing holds.", percent=True
+        ),
+        _metric("snd_box", "SND over the box", over_box, desired=True),
+        _metric("diversity", f"Measured {metric}", measured, desired=True),
+        _metric("tracking", "Tracking error", tracked, percent=True),
         _metric(
             "action_bound_violation",
             "Action-bound violation",
             "How far the farthest mean action lies outside the action box.",
-            least=0.0,
         ),
     ]
+
+
+def _tracked(runs: Sequence[Run], metric: str) -> str:
+    """What is held against the desired values."""
+    found = {f"{metric} over the box" if analysis.over_box(run) else f"measured {metric}" for run in runs}
+    return " or, under analytical control, the ".join(sorted(found, reverse=True))
 
 
 def notes(runs: Mapping[str, Run]) -> list[str]:
@@ -148,8 +160,10 @@ def footer(runs: Sequence[Run], stat: str) -> str:
     return f"Written by dico on {when}: {', '.join(facts(runs))}{over}."
 
 
-def _metric(key: str, title: str, about: str, least: float | None = None) -> dict[str, Any]:
-    return {"key": key, "title": title, "about": about, "least": least}
+def _metric(
+    key: str, title: str, about: str, *, least: float | None = 0.0, desired: bool = False, percent: bool = False
+) -> dict[str, Any]:
+    return {"key": key, "title": title, "about": about, "least": least, "desired": desired, "percent": percent}
 
 
 def _several(count: int, name: str) -> str:

@@ -57,12 +57,12 @@ class Curves {
   }
 
   get show() {
-    return this.metric.key === "tracking" ? percent : number;
+    return this.metric.percent ? percent : number;
   }
 
   draw() {
     this.shown = this.series.filter(({ run, level }) => this.selection.shows(run, level));
-    const desired = this.metric.key === "diversity" ? this.report.levels.filter((level) => this.has(level)) : [];
+    const desired = this.metric.desired ? this.report.levels.filter((level) => this.has(level)) : [];
     const [first] = extremes(this.series.map(({ xs }) => xs[0]));
     const last = this.longest.at(-1);
     this.frame = axes({
@@ -125,7 +125,7 @@ class Curves {
     }
     const values = there.map(({ centre, low, high, index }) =>
       [centre[index], low?.[index] ?? null, high?.[index] ?? null]);
-    const [decimals, text] = this.metric.key === "tracking"
+    const [decimals, text] = this.metric.percent
       ? [percentDecimals(values), percentInterval] : [decimalsOf(values), interval];
     this.tip.show(toX(at), `${frames(at)} frames`, there.map(({ run, colour, name }, k) => {
       const mark = this.report.runs.length > 1 ? runLine(run, colour) : swatch(colour);

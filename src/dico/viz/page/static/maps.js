@@ -9,6 +9,8 @@ import { Episode, placeOf, viewOf } from "./scene.js";
 const TITLE = "Diversity maps";
 const LEAD = "How far apart the agents' policies are at every place where an agent could stand: brighter is more "
   + "different. The same start and the same colours for all levels; point at a map to read a value.";
+const UNSCALED = "Under analytical control this is f, which a density places over the box of observations. Below: the "
+  + "SND of the same agents' deviations before they are scaled to f, each map from 0 to its own greatest value.";
 
 export function maps(report, selection) {
   const runs = report.runs.map((run, index) => ({ ...run, index })).filter(({ maps }) => maps);
@@ -16,23 +18,30 @@ export function maps(report, selection) {
   const colour = colourScale(report.scale);
   const bar = colourBar("SND at a place", colour, runs[0].maps.most);
   const grid = element("div", { class: "maps" });
+  const about = element("p", { class: "hint" });
+  const below = element("div", { class: "maps", "data-maps": "unscaled" });
   let redraws = [];
   const show = (index) => {
     const run = runs.find((each) => each.index === Number(index));
     bar.label(run.maps.most);
-    const panels = run.maps.panels.map((panel) => mapPanel(report, run, panel, colour, selection));
-    redraws = panels.map(({ update }) => update);
+    const draw = (panel, most) => mapPanel(report, run, panel, most, colour, selection);
+    const panels = run.maps.panels.map((panel) => draw(panel, run.maps.most));
+    const unscaled = run.maps.unscaled.map((panel) => draw(panel, panel.most));
+    redraws = [...panels, ...unscaled].map(({ update }) => update);
     grid.replaceChildren(...panels.map(({ node }) => node));
+    below.replaceChildren(...unscaled.map(({ node }) => node));
+    about.textContent = unscaled.length ? UNSCALED : "";
+    about.hidden = below.hidden = !unscaled.length;
   };
   show(runs[0].index);
   selection.addEventListener("change", () => redraws.forEach((update) => update()));
   const choice = runs.length > 1
     ? [chooser("run", runs.map(({ index, name }) => [String(index), name]), String(runs[0].index), show)] : [];
   return section("maps", TITLE, `${LEAD} ${report.taken}`, element("div", { class: "row" }, choice, bar.node), grid,
-    sceneKey(runs[0].maps.key));
+    about, below, sceneKey(runs[0].maps.key));
 }
 
-function mapPanel(report, run, panel, colour, selection) {
+function mapPanel(report, run, panel, most, colour, selection) {
   const field = fieldOf(panel, run.maps);
   const scene = new Episode(run.maps.scene);
   const mean = `mean ${number(field.mean)}`;
@@ -45,7 +54,7 @@ function mapPanel(report, run, panel, colour, selection) {
   const draw = () => {
     const view = viewOf(run.maps.extent, canvas.clientWidth);
     canvas.style.height = `${view.height}px`;
-    const under = (context) => paintMap(context, field, run.maps.most, colour, view);
+    const under = (context) => paintMap(context, field, most, colour, view);
     scene.draw(sharp(canvas, view.width, view.height), view, 0, { trails: false, under });
   };
   canvas.addEventListener("pointermove", (event) => {
