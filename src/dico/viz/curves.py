@@ -103,7 +103,7 @@ def level_legend(axes: Axes, run: Run) -> None:
 
 
 def _plot_desired(axes: Axes, run: Run) -> None:
-    """Dashed lines at what levels desire; grey where several desire the same. That of a schedule is its members' mean."""
+    """Dashed lines at what levels desire, grey where several desire the same; a schedule's is its members' mean."""
     colours = level_colours(levels(run))
     for bound, desiring in _desired_bounds(run).items():
         colour = colours[desiring[0]] if len(desiring) == 1 else FAINT
