@@ -51,6 +51,9 @@ class Learner(ABC, Generic[Experience]):
         self.settings, self.members, self.team, self.stage = settings, tuple(members), team, stage
         self.make_critic, self.constraint = critic, constraint
         self.rng = Random([member.seed for member in members], stream, stage.device)
+        turned = settings.dial and len(set(constraint.texts())) > 1  # not a group that is not controlled
+        self.tied = _tied(members, stage.device) if turned else None
+        """Of each member, those that it has its policies in common with."""
         box = {} if settings.dial else {"obs_box": team.obs_box, "density": settings.density}
         make = dialled_mlp if settings.dial else mlp_policy
         self.policy = make(
@@ -63,9 +66,6 @@ class Learner(ABC, Generic[Experience]):
         self.low, self.high = (torch.tensor(corner, device=stage.device) for corner in (team.low, team.high))
         self.numbers = {name: self._vector(name) for name in NUMBERS}
         """Of each member, what may vary between them."""
-        desires = len(set(constraint.texts())) > 1  # a group that is not controlled has nothing to be turned
-        self.tied = _tied(members, stage.device) if settings.dial and desires else None
-        """Of each member, those that it has its policies in common with."""
         self.actor_adam = self.adam(self.policy.parameters())
         rates, eps = self.numbers["action_loss_lr"], settings.action_loss_eps
         self.action_adam = PopulationAdam(list(self.policy.parameters()), rates, eps)
