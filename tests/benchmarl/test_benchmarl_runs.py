@@ -168,7 +168,7 @@ def test_what_cannot_be_opened_says_why(copied, tmp_path):
     with pytest.raises(RunError, match=r"does not tell config.task_options, config.algorithm, .*metric"):
         dico.load(folder)
     described.write_text("{")
-    with pytest.raises(RunError, match="cannot be read"):
+    with pytest.raises(RunError, match="cannot be used: it is no JSON"):
         dico.load(folder)
     described.unlink()
     with pytest.raises(

@@ -61,7 +61,7 @@ def test_levels_that_cannot_be_told_from_the_best_are_named(tmp_path):
     (band,) = (patch for patch in figure.axes[0].patches if patch.get_gid() == "alike")
     assert (band.get_x(), band.get_width()) == (0.5, 0.5)
     none = write_run(tmp_path / "none", lambda level, seed, _: {"reward": seed, "snd": 1.0}, seeds=3)
-    assert "best: 0, not told apart from any other" in texts(draw_decision([none]))
+    assert "highest: 0, none told apart" in texts(draw_decision([none]))
 
 
 def test_several_runs_are_compared_by_name(known, tmp_path):

@@ -42,12 +42,14 @@ def parse_json(path: Path) -> Any:
 def read_rows(path: Path, constraints: Sequence[str], iterations: int, say: Say = warn) -> Iterator[Row]:
     """The lines of a metrics file; one that a sudden end tore, or that is of nobody, is left out and told of.
 
-    Members have these ``constraints``, and a training at most as many ``iterations``.
+    Members have these ``constraints``, and a training as many ``iterations``, or as there are lines.
     """
     try:
         if not path.exists():
             return
         check_plain(path)
+        with path.open("rb") as file:
+            iterations = max(iterations, sum(1 for _ in file))
         with path.open(encoding="utf-8", errors="replace") as lines:
             for number, line in enumerate(iter(lambda: lines.readline(LONGEST_LINE), ""), 1):
                 row = _row(line)

@@ -149,8 +149,10 @@ def _called(best: str, found: Answer | None) -> str:
     others = [] if found is None else [level_label(level) for level in found.alike if level != found.level]
     if found is None or not others:
         return f"best: {best}"
+    if found.outcome == "not separable":
+        return f"highest: {best}, none told apart"
     named = ", ".join(others) if len(others) <= FEW else f"{len(others)} others"
-    return f"best: {best}, not told apart from {'any other' if found.outcome == 'not separable' else named}"
+    return f"best: {best}, not told apart from {named}"
 
 
 def _mark_best(axes: Axes, x: float, best: LevelSummary, text: str) -> None:
