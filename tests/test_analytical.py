@@ -69,7 +69,7 @@ def test_thm_finn_diversity_over_the_box_is_the_desired_one(n, desired):
     """In single precision, with the paper's activations and initial weights."""
     policy = make(desired, n, learned=False, hidden=(64, 64)).float()
     assert box_snd(policy, 2**16).item() == pytest.approx(desired, rel=1e-5)
-    train(policy, 40)
+    train(policy, 60)
     assert policy.allocated(batch(500).float()).std() > 0.1  # some of it has been placed
     assert box_snd(policy, 2**16).item() == pytest.approx(desired, rel=1e-4)
 

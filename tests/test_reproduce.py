@@ -15,6 +15,7 @@ import pytest
 from command_line import dico
 
 from dico.analysis.behaviour import behaviours
+from dico.analysis.claims import CLAIMS
 from dico.experiments import EXPERIMENTS, QUICK
 from dico.runs import load
 from dico.training import session
@@ -78,13 +79,21 @@ def interrupt(name, folder):
     [
         (("dispersion", "tau"), "2 experiments, with preset quick: 7 members, 2,800 frames in all"),
         pytest.param(
-            EXPERIMENTS, "8 experiments, with preset quick: 36 members, 14,400 frames in all", marks=pytest.mark.slow
+            EXPERIMENTS, "10 experiments, with preset quick: 66 members, 26,400 frames in all", marks=pytest.mark.slow
         ),
     ],
     ids=["two", "all"],
 )
 def test_every_experiment_trains_is_judged_and_not_trained_again(capsys, tmp_path, chosen, announced):
-    words = ("reproduce", *(chosen if len(chosen) < 8 else ["all"]), *ON_CPU, "--scale", "0.5", "--folder", tmp_path)
+    words = (
+        "reproduce",
+        *(chosen if len(chosen) < len(EXPERIMENTS) else ["all"]),
+        *ON_CPU,
+        "--scale",
+        "0.5",
+        "--folder",
+        tmp_path,
+    )
     status, out, err = dico(capsys, *words)
     assert status == 0, err
     assert out.startswith(announced)
@@ -118,6 +127,19 @@ def _check_page(folder, names):
     for name in names:
         assert f"<h2>{name}</h2>" in page
         assert f"figures/{name.replace('/', '-')}/curves.png" in shown
+
+
+@pytest.mark.usefixtures("tiny")
+def test_analytical_control_is_trained_at_any_scale_judged_and_drawn(capsys, tmp_path):
+    words = ("analytical", "--seeds", "1", "--scale", "0.25")
+    status, _, err = dico(capsys, "reproduce", *words, *ON_CPU, "--folder", tmp_path)
+    assert status == 0, err
+    assert load(tmp_path / "quick" / "analytical").config["control"] == "analytical"
+    judged = {row["claim"] for row in json.loads((tmp_path / "claims.json").read_text())}
+    assert judged == {"control"} | {each.name for each in CLAIMS if each.experiment == "analytical"}
+    page = (tmp_path / "index.html").read_text()
+    assert "figures/quick-analytical/box.png" in page
+    assert "figures/quick-analytical/map.png" in page
 
 
 @pytest.mark.usefixtures("tiny")

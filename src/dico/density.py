@@ -27,6 +27,7 @@ class AutoregressiveDensity(nn.Module):
     which is the integral. So the last coordinate integrates to 1 whatever the others are, then the last but one, and in
     the end the whole, in any number of dimensions and for any weights. The logits l of coordinate k are an MLP's, of
     its own, of the coordinates before it; its last layer starts at zero, and q at 1 everywhere.
+    (It has rectifiers, which cost less than tanh and fit navigation's ideal map as well with half the units.)
     :math:`\epsilon` is ``LEAST``.
 
     Args:
@@ -44,7 +45,7 @@ class AutoregressiveDensity(nn.Module):
     knots: Tensor
     log_shares: Tensor
 
-    def __init__(self, inputs: int, *, bins: int = 16, hidden: Sequence[int] = (64, 64), members: Sequence[int] = ()):
+    def __init__(self, inputs: int, *, bins: int = 16, hidden: Sequence[int] = (32, 32), members: Sequence[int] = ()):
         super().__init__()
         check_positive("inputs", inputs)
         check_positive("bins", bins)
@@ -56,7 +57,9 @@ class AutoregressiveDensity(nn.Module):
         self.member_axes = len(members)
         stack = (*members, self.inputs)
         self.mlp = nn.Sequential(
-            StackedMLP(stack, self.inputs, hidden[-1], hidden[:-1]), nn.Tanh(), ZeroLinear(stack, hidden[-1], bins + 1)
+            StackedMLP(stack, self.inputs, hidden[-1], hidden[:-1], nn.ReLU),
+            nn.ReLU(),
+            ZeroLinear(stack, hidden[-1], bins + 1),
         )
         earlier = torch.ones(self.inputs, self.inputs).tril(-1)  # row k: which coordinates come before k
         self.register_buffer("earlier", earlier.unsqueeze(-2), persistent=False)
@@ -68,10 +71,10 @@ class AutoregressiveDensity(nn.Module):
         members, batch = u.shape[: self.member_axes], u.shape[self.member_axes : -1]
         rows = u.reshape(*members, 1, math.prod(batch), self.inputs)
         shares = self.log_shares.to(u.dtype)
-        # the share of each end of a bin in the integral, and from it the height there
-        heights = (self._logits(rows) + shares).softmax(-1) * (self.bins * (-shares).exp())
         distance = rows.squeeze(-3).mT.unsqueeze(-1) * self.bins - self.knots.to(u.dtype)  # (*members, d, rows, B + 1)
-        conditionals = (heights * (1 - distance.abs()).clamp_min(0)).sum(-1)
+        # the height at u that each end of a bin gives it, for all of the integral
+        nearness = (1 - distance.abs()).clamp_min(0) * (self.bins * (-shares).exp())
+        conditionals = ((self._logits(rows) + shares).softmax(-1) * nearness).sum(-1)
         # one by one: the gradient of `prod` asks for the zeros among them
         product = reduce(torch.mul, conditionals.unbind(-2))
         return LEAST + (1 - LEAST) * product.reshape(*members, *batch)

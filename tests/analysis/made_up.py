@@ -13,10 +13,12 @@ from dico.tasks import make
 POINTS = 80
 
 
-def made_up(path, task, rewards, *, snd=None, behaviours=None, points=POINTS, **changes):
+def made_up(path, task, rewards, *, snd=None, box=None, behaviours=None, points=POINTS, **changes):
     """A run whose desired diversities have these final rewards, a number for each seed, or whole curves.
 
-    Measured SND is the desired one (1 if free), or what ``snd`` says of a level.
+    Measured SND is the desired one (1 if free), or what ``snd`` says of a level, with a row for each seed if it has
+    rows; and so is, under analytical control,
+    that over the box, or what ``box`` says.
     """
     seeds = len(next(iter(rewards.values())))
     settings = preset("paper", task, snd=tuple(rewards), seeds=seeds, **changes)
@@ -25,7 +27,11 @@ def made_up(path, task, rewards, *, snd=None, behaviours=None, points=POINTS, **
         desired = 1.0 if member.constraint == "free" else float(member.constraint)
         measured = (snd or {}).get(level_text(member, varying(settings.members)), desired)
         curves["reward"].append(_line(rewards[member.constraint][member.seed - settings.first_seed], points))
-        curves["snd"].append(np.broadcast_to(measured, points).tolist())
+        own = measured[member.seed - settings.first_seed] if np.ndim(measured) == 2 else measured
+        curves["snd"].append(np.broadcast_to(own, points).tolist())
+        if settings.control == "analytical":
+            over_box = (box or {}).get(member.constraint, desired)
+            curves.setdefault("snd_box", []).append(np.broadcast_to(over_box, points).tolist())
     told = {
         name: [values[member.constraint][member.seed - settings.first_seed] for member in settings.members]
         for name, values in (behaviours or {}).items()

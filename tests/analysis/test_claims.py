@@ -153,6 +153,66 @@ def test_a_claim_on_made_up_runs(tmp_path, claim, task, rewards, behaviours, exp
         assert found.low <= found.effect <= found.high
 
 
+def apart(noise=SURE, **centres):
+    """A measured SND for each level and seed, steady."""
+    return {level: values[:, None] for level, values in levels(noise, **centres).items()}
+
+
+BOXED = {"l0": 1.0, "l0_3": 2.0, "l1": 3.0}
+BETWEEN = {"map_ratio": dict.fromkeys(("0", "0.3", "1"), 1 + SURE)}
+OFF = {"0.3": 0.3 * (1 + 0.2 * (np.arange(POINTS) > 70))}
+ANALYTICAL = [
+    ("reward rises", {}, "holds"),
+    ("reward rises", {"rewards": levels(**BOXED | {"l0_3": 4.0})}, "fails"),
+    ("reward rises", {"rewards": levels(NOISE, 2, **BOXED)}, "undecided"),
+    ("exact over the box", {}, "holds"),
+    ("exact over the box", {"snd": {"0.3": 2.0}}, "holds"),
+    ("exact over the box", {"box": {"0.3": 0.31}}, "holds"),
+    ("exact over the box", {"box": {"0.3": 0.33}}, "fails"),
+    ("exact over the box", {"box": OFF}, "fails"),
+    ("exact over the box", {"box": {"0.3": 0.3 * (1 + 0.2 * (-1) ** np.arange(POINTS))}}, "holds"),
+    ("measured SND in order", {"snd": apart(l0_3=2.0, l1=2.4)}, "holds"),
+    ("measured SND in order", {"snd": apart(l0_3=2.0, l1=1.4)}, "fails"),
+    ("measured SND in order", {"snd": apart(NOISE, l0_3=2.0, l1=2.4)}, "undecided"),
+    ("maps", {}, "holds"),
+    ("maps", {"behaviours": {"map_ratio": BETWEEN["map_ratio"] | {"1": -1 + SURE}}}, "fails"),
+    ("maps", {"behaviours": {"map_ratio": BETWEEN["map_ratio"] | {"1": 0.1 + NOISE}}}, "undecided"),
+    ("maps", {"behaviours": {}}, "undecided"),
+]
+
+
+@pytest.mark.parametrize(("name", "changes", "expected"), ANALYTICAL)
+def test_the_claims_about_analytical_control(tmp_path, name, changes, expected):
+    settings = {"rewards": levels(**BOXED), "behaviours": BETWEEN, "control": "analytical"} | changes
+    run = made_up(tmp_path / "run.json", "navigation", **settings)
+    assert verdict(run, f"analytical: {name}").verdict == expected
+
+
+def test_the_two_densities_are_two_experiments_with_the_same_claims(tmp_path):
+    settings = {"rewards": levels(**BOXED), "behaviours": BETWEEN, "snd": apart(l0_3=2.0, l1=2.4)}
+    runs = [
+        made_up(tmp_path / f"{density}.json", "navigation", control="analytical", density=density, **settings)
+        for density in ("autoregressive", "finn")
+    ]
+    judged = judge([*runs, made_up(tmp_path / "empirical.json", "navigation", **settings)])
+    for experiment in ("analytical", "analytical-finn"):
+        found = {each.claim: each.verdict for each in judged if each.experiment == experiment}
+        assert found == dict.fromkeys(["control", *(f"{experiment}: {name}" for name, _, _ in ANALYTICAL)], "holds")
+    assert {each.experiment for each in judged} == {"analytical", "analytical-finn", "navigation"}
+
+
+def test_control_over_a_box_is_judged_over_the_box(tmp_path):
+    settings = {"rewards": levels(**BOXED), "control": "analytical", "snd": {"0.3": 2.0}}
+    assert verdict(made_up(tmp_path / "met.json", "navigation", **settings), "control").verdict == "holds"
+    off = made_up(tmp_path / "off.json", "navigation", box={"0.3": 0.33}, **settings)
+    assert verdict(off, "control").verdict == "fails"
+
+
+def test_analytical_runs_of_other_tasks_decide_nothing_of_the_paper_but_control(tmp_path):
+    run = made_up(tmp_path / "run.json", "same-goal", levels(**SAME_GOAL), control="analytical")
+    assert [each.claim for each in judge([run])] == ["control"]
+
+
 def wavy(size, over=0.0):
     """A measured SND about 1 that scatters, and comes down to it."""
     steps = np.arange(POINTS)
@@ -226,6 +286,8 @@ def test_trainings_of_any_length_are_judged(tmp_path, points):
 
 def test_every_claim_is_tried():
     tried = {case[0] for case in CASES} | {"control", "same-goal: stability falls", "tau: variance", "tau: overshoot"}
+    for experiment in ("analytical", "analytical-finn"):
+        tried |= {f"{experiment}: {name}" for name, _, _ in ANALYTICAL}
     assert tried == {each.name for each in CLAIMS}
 
 

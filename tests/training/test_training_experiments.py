@@ -28,6 +28,8 @@ PAPER = {
         "fig:rev_transport_plots",
     ),
     "tau": ("navigation", ("1",), 10_000_000, 4, 16, "fig:tau_comparison"),
+    "analytical": ("navigation", ("0", "0.1", "0.3", "0.5", "1"), 10_000_000, 3, 15, "fig:nav_finn"),
+    "analytical-finn": ("navigation", ("0", "0.1", "0.3", "0.5", "1"), 10_000_000, 3, 15, "fig:nav_finn"),
 }
 
 
@@ -53,6 +55,10 @@ def test_what_sets_experiments_of_one_task_apart():
     assert not from_settings("dispersion", options["dispersion"]).share_reward
     assert from_settings("dispersion", options["dispersion-shared"]).share_reward
     assert EXPERIMENTS["tau"].config().varied == {"tau": [0.1, 0.01, 0.001, 0.0001]}
+    analytical = [EXPERIMENTS[name].config() for name in ("analytical", "analytical-finn")]
+    assert [(each.algorithm, each.control, each.density) for each in analytical] == [
+        ("maddpg", "analytical", "autoregressive"), ("maddpg", "analytical", "finn"),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)

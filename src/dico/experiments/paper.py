@@ -75,6 +75,8 @@ def _scaled_freeze(text: str, scale: float) -> str:
     return text if frames.endswith("%") else f"{group}={round(int(frames) * scale)}"
 
 
+_ANALYTICAL: dict[str, Any] = {"algorithm": "maddpg", "control": "analytical", "seeds": 3}
+
 EXPERIMENTS: dict[str, Experiment] = {
     experiment.name: experiment
     for experiment in (
@@ -137,7 +139,23 @@ EXPERIMENTS: dict[str, Experiment] = {
             purpose="A small tau has a steady diversity that overshoots; a large one is on target and scatters.",
             changes={"vary": ("tau=0.1,0.01,0.001,0.0001",)},
         ),
+        Experiment(
+            name="analytical",
+            task="navigation",
+            snd=("0", "0.1", "0.3", "0.5", "1"),
+            figure="fig:nav_finn",
+            purpose="Diversity guaranteed over a whole box of observations: reward grows with it, as on batches.",
+            changes=_ANALYTICAL,
+        ),
+        Experiment(
+            name="analytical-finn",
+            task="navigation",
+            snd=("0", "0.1", "0.3", "0.5", "1"),
+            figure="fig:nav_finn",
+            purpose="The same with the paper's fixed-integral network as the density.",
+            changes={**_ANALYTICAL, "density": "finn"},
+        ),
     )
 }
 """The paper's experiments by name. Navigation's 1.5 is that of fig:nav_case_study_too_much; the last tau is 0.0001,
-where the paper's text has 0.001 twice."""
+where the paper's text has 0.001 twice. The text has no levels for fig:nav_finn: they are those of navigation."""

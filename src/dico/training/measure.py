@@ -26,7 +26,8 @@ def measure(learner: Learner, batch: Batch, iteration: int = 0) -> dict[str, Flo
     obs = batch.obs.flatten(1, 2)
     obs = obs[:, spaced(obs.shape[1], learner.team.n_agents, obs.device)]
     policy, low, high = learner.policy, learner.low, learner.high
-    params, everyone = policy(obs), policy.everyone(obs)
+    everyone = policy.everyone(obs)
+    own = everyone.unflatten(1, obs.shape[1:3]).diagonal(dim1=2, dim2=3).movedim(-1, 2)  # each agent's at its own row
     controlled, trained_on = learner.settings.metric, learner.estimated_on(obs)
     measured = METRICS[controlled].fn(everyone)
     return {
@@ -38,7 +39,7 @@ def measure(learner: Learner, batch: Batch, iteration: int = 0) -> dict[str, Flo
         "snd_acted": snd(learner.executed(everyone)),
         "snd_hat": policy.snd_hat.clone(),
         "scale": policy.scale(),
-        "action_bound_violation": average(action_space_loss(learner.mean(params), low, high)),
+        "action_bound_violation": average(action_space_loss(learner.mean(own), low, high)),
         "action_bound_violation_all": average(action_space_loss(learner.mean(everyone), low, high)),
         **over_the_box(policy, obs, iteration),
         **_distances(everyone),

@@ -14,6 +14,7 @@ from dico.analysis.claims import (  # noqa: F401, I001 - each puts its claims on
     tag,
     reverse_transport,
     tau,
+    analytical,
 )
 from dico.analysis.claims.registry import CLAIMS, Judged, judge
 from dico.analysis.claims.sweep import Sweep, sweeps

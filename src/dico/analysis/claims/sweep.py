@@ -12,7 +12,7 @@ from jaxtyping import Bool, Float
 
 from dico.analysis.behaviour import behaviours
 from dico.analysis.measured import curves, final_mean, frames
-from dico.analysis.members import FREE, align, controlled_metric, group_fields, levels, of_level
+from dico.analysis.members import FREE, align, controlled_metric, group_fields, levels, of_level, over_box
 from dico.analysis.statistics import mean_of
 from dico.members import Member
 from dico.runs import Run
@@ -37,8 +37,15 @@ class Sweep:
 
     @property
     def experiment(self) -> str:
-        """The paper's experiment that it is of: its task, ``tau`` where members differ in that; none if in others."""
+        """The paper's experiment that it is of: its task, ``tau`` where members differ in that; none if in others.
+
+        Under analytical control it is ``analytical`` or ``analytical-finn``, by its density, on navigation alone.
+        """
         varied = {field for run in self.runs for field in group_fields(run)} - {"constraint"}
+        config = self.runs[0].config
+        if config.get("control") == "analytical":
+            papers = config["task"] == "navigation" and not varied
+            return {"finn": "analytical-finn"}.get(config["density"], "analytical") if papers else ""
         return {frozenset(): self.runs[0].config["task"], frozenset({"tau"}): "tau"}.get(frozenset(varied), "")
 
     @property
@@ -73,7 +80,11 @@ class Sweep:
         return float(np.diff(self.frames).mean())
 
     def curves(self, metric: str, level: str) -> Float[np.ndarray, "seeds points"]:
-        """A metric of the members of a level, thinned as summaries are; ``snd`` stands for the controlled metric."""
+        """A metric of the members of a level, thinned as summaries are.
+
+        ``measured`` stands for the controlled metric on rollouts, and ``snd`` for what is held to the desired value,
+        which is the same or, under analytical control, the diversity over the box.
+        """
         return np.concatenate([self._read(run, metric)[self._of(run, level)] for run in self._having(level)])
 
     def final(self, metric: str, level: str) -> Float[np.ndarray, " seeds"]:
@@ -126,7 +137,8 @@ class Sweep:
     def _read(self, run: Run, metric: str) -> Float[np.ndarray, "members points"]:
         key = self.runs.index(run), metric
         if key not in self._kept:
-            read = curves(run, controlled_metric(run) if metric == "snd" else metric)
+            names = {"measured": controlled_metric(run), "snd": "snd_box" if over_box(run) else controlled_metric(run)}
+            read = curves(run, names.get(metric, metric))
             self._kept[key] = thin(torch.from_numpy(read)).numpy()
         return self._kept[key]
 
