@@ -160,5 +160,5 @@ def test_members_are_those_of_their_file(tmp_path):
 def test_members_that_are_none_are_told(wrong, tmp_path):
     run = dico.train(config(snd=("1",), frames=40), tmp_path / "run", device="cpu")
     (run.folder / "members.json").write_text(wrong)
-    with pytest.raises(RunError, match=r"members.json cannot be read"):
+    with pytest.raises(RunError, match=r"members.json cannot be used"):
         dico.load(run.folder)

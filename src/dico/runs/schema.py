@@ -120,10 +120,10 @@ def check_format(path: Path, version: int) -> None:
 def check_members(records: Any, file: Path) -> tuple[Member, ...]:
     """The members that records are of; an error if they are not 0, 1, 2, ... with constraints and numbers."""
     known = {name.removesuffix("?") for name in MEMBER}
-    members = tuple(
-        Member(**{name: value for name, value in record.items() if name in known})
-        for record in check(records, [MEMBER], file, "members")
-    )
+    for record in check(records, [MEMBER], file, "members"):
+        if strange := sorted(record.keys() - known):
+            raise RunError(f"{file} cannot be used: {strange[0]} is no field of a member")
+    members = tuple(Member(**record) for record in records)
     if not members or [member.index for member in members] != list(range(len(members))):
         raise wrong(file, "index", "0, 1, 2, ... in order", [member.index for member in members])
     return members
