@@ -172,6 +172,17 @@ def test_bad_input_says_what_to_do_and_leaves_nothing_behind(capsys, tmp_path, w
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("damaged", ["{", "[]", '{"config": {}}'])
+def test_a_damaged_request_is_told_in_a_line(capsys, tmp_path, damaged):
+    (tmp_path / "tuned").mkdir()
+    (tmp_path / "tuned" / "tune.json").write_text(damaged)
+    for more in ((), ("--minutes", "1")):
+        status, _, err = dico(capsys, *MAXIMIZE, "--folder", tmp_path / "tuned", *more)
+        assert status == 2
+        assert "tune.json cannot be used: " in err
+        assert "choose another --folder" in err
+
+
 def test_another_request_in_the_same_folder_is_refused(capsys, tmp_path):
     words = ("tune", "navigation", "--seeds", "1", "--device", "cpu", "--folder", tmp_path / "tuned")
     assert dico(capsys, *words, "--metric", "reward", "--target", "0.9", "--high", "1")[0] == 0

@@ -1,6 +1,5 @@
 """``dico tune``."""
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
@@ -20,7 +19,7 @@ from dico.training.options import SessionOptions
 from dico.training.session import Interrupted
 from dico.tuning import Bench, Halving, Target, Trial, Tuned, find_metric, largest_diversity, maximize, meet
 from dico.tuning.halving import stage_ends, within_frames, within_minutes
-from dico.tuning.trials import REQUEST
+from dico.tuning.trials import read_request
 from dico.viz.files import check_place, output_file
 
 OWN = ("task", "task_options", "algorithm", "snd", "seeds", "vary")
@@ -161,9 +160,9 @@ def _budgeted(config: Config, halving: Halving, options: Options, folder: Path) 
         return within_frames(config, halving, options.frames)
     if options.minutes is None:
         return config
-    if (folder / REQUEST).is_file():
-        before = json.loads((folder / REQUEST).read_text())["config"]
-        return replace(config, frames=before["frames"], noise_frames=before["noise_frames"])
+    before = read_request(folder)
+    if before is not None:
+        return replace(config, frames=before["config"]["frames"], noise_frames=before["config"]["noise_frames"])
     return within_minutes(config, halving, options.minutes, options.session)
 
 

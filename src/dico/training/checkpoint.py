@@ -16,10 +16,18 @@ from dico.runs.folder import checkpoint_folders, read_checkpoint
 from dico.runs.schema import STATE
 from dico.training.blocks import AnyPopulation
 from dico.training.offpolicy import OffPolicyLearner
+from dico.training.options import SessionOptions
 from dico.training.replay_store import ReplayStore
 
 KEPT = 3
 """Checkpoints kept."""
+
+
+def replay_store(population: AnyPopulation, folder: Path, options: SessionOptions) -> ReplayStore | None:
+    """Where a population's replayed frames are saved; None if it has none, or they are not wanted."""
+    if not options.replay_checkpoint or population.config.on_policy:
+        return None
+    return ReplayStore(population, folder, options.checkpoint_every * population.config.frames_per_batch, KEPT)
 
 
 def save(population: AnyPopulation, folder: Path, replay: ReplayStore | None, metrics_bytes: int) -> Path:

@@ -63,10 +63,9 @@ class Seeker:
 
     def recall(self, rows: Iterable[Mapping[str, Any]]) -> None:
         """Take note of what a run that is resumed had seen since its last move."""
-        if self.seeks:
-            done = self.population.iteration
-            last = done - done % self.population.config.seek_window
-            self.seen = [row for row in rows if last < row["iteration"] <= done and _seeks(row)]
+        done = self.population.iteration
+        last = done - done % self.population.config.seek_window
+        self.seen = [row for row in rows if last < row["iteration"] <= done and _seeks(row)]
 
     def _move(self, group: str, probes: Probes, move: Move, now: Sequence[dict[str, Any]]) -> None:
         learners = {learner.team.name: learner for learner in self.population.learners}

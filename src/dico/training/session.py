@@ -21,12 +21,11 @@ from dico.runs import Run, RunError, Summary, load
 from dico.runs.folder import check_unchanged, read_checkpoints
 from dico.training.algorithms import ALGORITHMS
 from dico.training.blocks import AnyPopulation, Blocks, enough_memory, make_population, memory_messages
-from dico.training.checkpoint import KEPT, back_to, check_space, newest_whole, restore, save
+from dico.training.checkpoint import back_to, check_space, newest_whole, replay_store, restore, save
 from dico.training.config import Config
 from dico.training.machine import machine
 from dico.training.observers import Observer
 from dico.training.options import SessionOptions
-from dico.training.replay_store import ReplayStore
 from dico.training.seeking import Seeker
 from dico.training.staging import working_compiler
 from dico.training.watch import Watch
@@ -110,10 +109,7 @@ class Session:
         self.observers = observers
         self.watch = Watch(population.config.iterations, population.config.gradient, self._say)
         self.seeker = Seeker(population)
-        self.replay: ReplayStore | None = None
-        if options.replay_checkpoint and not population.config.on_policy:
-            frames = options.checkpoint_every * population.config.frames_per_batch
-            self.replay = ReplayStore(population, folder, frames, KEPT)
+        self.replay = replay_store(population, folder, options)
 
     def run(self, *, again: bool = False) -> Run:
         """Train to the end, or until interrupted; ``again`` goes on from the newest checkpoint."""
@@ -163,7 +159,8 @@ class Session:
         if newest is not None:
             restore(self.population, newest, self.replay)
         back_to(self.folder, newest)
-        self.seeker.recall(load(self.folder).rows())
+        if self.seeker.seeks:
+            self.seeker.recall(load(self.folder).rows())
 
     def _say(self, message: str) -> None:
         for observer in self.observers:

@@ -10,12 +10,11 @@ from dico._checks import check_number
 from dico.runs import Run, RunError
 from dico.runs.folder import read_checkpoints
 from dico.training.blocks import AnyPopulation, is_common, make_population
-from dico.training.checkpoint import KEPT, restore, save
+from dico.training.checkpoint import replay_store, restore, save
 from dico.training.config import Config
 from dico.training.offpolicy import OffPolicyLearner
 from dico.training.options import SessionOptions
-from dico.training.replay_store import ReplayStore
-from dico.training.session import describe
+from dico.training.session import describe, read_config
 
 OWN = ".policy.constraint."
 """In the names of what a member never takes over: the diversity that it desires."""
@@ -35,8 +34,8 @@ def succeed(run: Run, config: Config, folder: Path, sources: Sequence[int], opti
     if checkpoint is None:
         raise RunError(run.source.no_checkpoint())
     stage = options.make_stage()
-    old = make_population(Config.from_json(dict(run.config)), stage, options.block)
-    restore(old, checkpoint, _replay(old, run.folder, options))
+    old = make_population(read_config(run), stage, options.block)
+    restore(old, checkpoint, replay_store(old, run.folder, options))
     new = make_population(config, stage, options.block)
     _take_over(new, old, list(sources))
     scratch = folder.with_name(f".part-{folder.name}")
@@ -44,7 +43,7 @@ def succeed(run: Run, config: Config, folder: Path, sources: Sequence[int], opti
     try:
         scratch.mkdir(parents=True)
         describe(new, scratch, options)
-        save(new, scratch, _replay(new, scratch, options), metrics_bytes=0)
+        save(new, scratch, replay_store(new, scratch, options), metrics_bytes=0)
         scratch.rename(folder)
     except OSError as error:
         raise RunError(f"{folder} cannot be written ({error}): choose another folder") from error
@@ -67,17 +66,9 @@ def _take_over(new: AnyPopulation, old: AnyPopulation, sources: list[int]) -> No
     new.iteration = old.iteration
 
 
-def _replay(population: AnyPopulation, folder: Path, options: SessionOptions) -> ReplayStore | None:
-    if not options.replay_checkpoint or population.config.on_policy:
-        return None
-    return ReplayStore(population, folder, options.checkpoint_every * population.config.frames_per_batch, KEPT)
-
-
 def _check(run: Run, config: Config, sources: Sequence[int]) -> None:
     """What a successor may not differ in: all but desired diversities, and how long it trains."""
-    changed = [
-        name for name in config.differs_from(Config.from_json(dict(run.config))) if name not in ("snd", "frames")
-    ]
+    changed = [name for name in config.differs_from(read_config(run)) if name not in ("snd", "frames")]
     if changed:
         raise ValueError(f"config must be that of {run.folder} but for snd and frames, got another {changed[0]}")
     if len(sources) != len(config.members):

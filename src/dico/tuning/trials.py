@@ -15,6 +15,8 @@ from dico.analysis.gain import as_number
 from dico.bounds import max_snd
 from dico.experiments import state_of, train_or_go_on
 from dico.runs import Run, RunError
+from dico.runs.reading import read_json
+from dico.runs.shapes import COUNT, check
 from dico.tasks import from_settings
 from dico.training.config import Config
 from dico.training.observers import Observer
@@ -104,12 +106,8 @@ class Bench:
     def begin(self, request: Mapping[str, Any]) -> None:
         """Take the folder, or take it up again: an error if something else was asked for there."""
         asked = json.loads(json.dumps({"config": asdict(self.config), "metric": self.metric.name, **request}))
-        path = self.folder / REQUEST
-        if path.is_file():
-            try:
-                before = json.loads(path.read_text())
-            except ValueError as error:
-                raise RunError(f"{path} cannot be read ({error}): choose another --folder") from None
+        before = read_request(self.folder)
+        if before is not None:
             changed = [name for name in {**before, **asked} if before.get(name) != asked.get(name)]
             if changed:
                 raise RunError(
@@ -121,7 +119,7 @@ class Bench:
             raise RunError(f"{self.folder} exists already, and no tuning is in it: choose another --folder")
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            write_json(path, asked)
+            write_json(self.folder / REQUEST, asked)
         except OSError as error:
             raise RunError(f"{self.folder} cannot be written ({error}): choose another --folder") from None
 
@@ -156,6 +154,17 @@ class Bench:
         self.history += trials
         self.noted(self.history)
         return run, trials
+
+
+def read_request(folder: Path) -> dict[str, Any] | None:
+    """What was asked for in the folder of a tuning; None if nothing was."""
+    path = folder / REQUEST
+    if not path.exists():
+        return None
+    try:
+        return check(read_json(path), {"config": {"frames": COUNT, "noise_frames": COUNT}}, path)
+    except RunError as error:
+        raise RunError(f"{error}: choose another --folder") from None
 
 
 def largest_diversity(config: Config) -> float:
