@@ -6,9 +6,11 @@ export GOMP_SPINCOUNT ?= 1000
 # A folder of its own for each demo, so that none writes over another.
 DEMO := runs/demo-$(shell date +%Y%m%d-%H%M%S)
 
-.PHONY: demo test test-all lint bench fuzz clean
+.PHONY: demo test test-all lint docs bench fuzz clean
 
-demo: .venv/installed
+# The demo needs a part of what the tests do; whoever has installed for these has it.
+demo: .venv/demo
+	@echo "trains 10 members for 240,000 frames each and writes a page: one to two minutes on two cores"
 	$(BIN)/dico train navigation --snd 0 0.3 1 2 free --seeds 2 --run $(DEMO)
 	$(BIN)/dico report $(DEMO)
 
@@ -39,10 +41,25 @@ bench: .venv/installed
 	$(BIN)/python benchmarks/tasks.py
 	$(BIN)/python benchmarks/train.py
 
-.venv/installed: pyproject.toml constraints.txt
-	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --disable-pip-version-check --quiet --constraint constraints.txt --editable '.[dev]'
+# The site, into build/site: its notebooks are run, and a warning is an error.
+docs: .venv/docs
+	OMP_NUM_THREADS=1 $(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs build/site
+	@echo "wrote build/site/index.html"
+
+INSTALL = $(PYTHON) -m venv .venv && $(BIN)/pip install --disable-pip-version-check --quiet --constraint constraints.txt --editable
+
+.venv/demo: pyproject.toml constraints.txt
+	@echo "installs PyTorch, Matplotlib and a few more into .venv: 1.2 GB with PyTorch for CPUs, several more with CUDA; a minute or two, and the download"
+	$(INSTALL) '.[viz]'
 	touch $@
+
+.venv/docs: pyproject.toml constraints.txt
+	$(INSTALL) '.[docs]'
+	touch $@
+
+.venv/installed: pyproject.toml constraints.txt
+	$(INSTALL) '.[dev]'
+	touch $@ .venv/demo
 
 clean:
 	rm -rf .venv .pytest_cache .ruff_cache .import_linter_cache

@@ -1,7 +1,28 @@
-"""``python -m dico`` is ``dico``."""
+"""The command `dico`, which is ``python -m dico`` too: it sets what must be set before torch is loaded."""
 
+import os
 import sys
 
-from dico_command import main
+# Threads that wait should soon sleep: where another program has one of the cores, a team that spins waits at the end of
+# every operation for its descheduled member, and a training can become a hundred times slower.
+os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 
-sys.exit(main())
+
+def main() -> int:
+    """Run :func:`dico.commands.main`."""
+    try:
+        from dico.commands import main
+
+        return main()
+    except KeyboardInterrupt:  # before the command itself takes care of it
+        return 130
+    except BrokenPipeError:  # the reader of a pipe has left
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 141
+    except ModuleNotFoundError as missing:
+        print(f'error: the command needs {missing.name}: pip install "dico-marl[train]"')  # noqa: T201
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())
