@@ -1,6 +1,6 @@
 """SND against the obvious loop over agent pairs, with sampled pairs and agents, and compiled.
 
-python benchmarks/snd.py           prints the tables of docs/performance.md
+python benchmarks/snd.py           prints the tables of docs/performance-notes.md
 """
 
 import argparse

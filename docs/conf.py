@@ -24,6 +24,8 @@ extensions = [
     "repository_links",
 ]
 exclude_patterns = ["_extensions", "results/index.html"]
+if not hasattr(dico.DiCo, "act"):
+    exclude_patterns.append("notebooks/act-plot-film.md")
 
 myst_enable_extensions = ["attrs_inline", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
@@ -38,7 +40,7 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented"
 autodoc_preserve_defaults = True
-autodoc_class_signature = "separated"
+smartquotes = False  # two dashes begin an option
 napoleon_google_docstring = True
 napoleon_numpy_docstring = False
 napoleon_use_rtype = False

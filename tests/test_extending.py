@@ -154,6 +154,14 @@ def test_an_own_constraint_holds():
         assert controlled == pytest.approx(torch.tensor(unscaled).tanh().item(), rel=1e-4)
 
 
+def test_own_networks_of_every_sort_meet_the_desired_diversity():
+    results = example("own_networks").main(desired=0.5, steps=120)
+    assert set(results) == {"MLP", "GNN", "recurrent"}
+    for measured, loss in results.values():
+        assert measured == pytest.approx(0.5, rel=0.05)
+        assert loss < 0.6  # standing still has 1
+
+
 WRONG = {
     "observe": ("return (super().observe(state)[0][..., :-1],)", "observe must have shape"),
     "observe of nobody": ("return ()", "observe must have shape"),

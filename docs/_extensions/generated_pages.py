@@ -12,23 +12,20 @@ import re
 import textwrap
 from importlib import import_module
 from itertools import pairwise
-from pathlib import Path
 
 from dico.commands import COMMANDS
 from dico.experiments import preset
 from dico.experiments.presets import PRESETS
-from dico.training.options import SessionOptions
 from dico.training.settings import Settings
 
 PLACE = re.compile(r"^\{(settings|presets|commands)\}(?: (\S+))?$", re.MULTILINE)
 
 
 OPTIONAL = re.compile(r"^([\w/-]+)\?\n", re.MULTILINE)
-DOCS = Path(__file__).parents[1]
 
 
 def read_source(app, docname, content):
-    content[0] = OPTIONAL.sub(lambda found: f"{found[1]}\n" * (DOCS / f"{found[1]}.md").exists(), content[0])
+    content[0] = OPTIONAL.sub(lambda found: f"{found[1]}\n" * (found[1] in app.env.found_docs), content[0])
     content[0] = PLACE.sub(
         lambda found: {"settings": settings, "presets": presets, "commands": commands}[found[1]](found[2]), content[0]
     )
@@ -68,12 +65,12 @@ def value(given):
 
 
 def table(fields, said, prefix=""):
-    lines = [row("name", "default", "what it is"), "|---|---|---|"]
+    lines = [row("name", "what it is", "default"), "|---|---|---|"]
     for field in fields:
         missing = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
         default = field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
         name = f"{prefix}{field.name.replace('_', '-')}" if prefix else field.name
-        lines.append(row(f"`{name}`", "" if missing else value(default), said.get(field.name, "")))
+        lines.append(row(f"`{name}`", said[field.name], "" if missing else value(default)))
     return "\n".join(lines)
 
 
@@ -85,37 +82,30 @@ def settings(path):
 
 def presets(_):
     made, said = {name: preset(name, "navigation") for name in PRESETS}, sentences(Settings)
-    lines = [row("setting", *(f"`{name}`" for name in PRESETS), "what it is"), "|---|" + "---|" * len(PRESETS) + "---|"]
+    lines = [row("setting", "what it is", *(f"`{name}`" for name in PRESETS)), "|---|---|" + "---|" * len(PRESETS)]
     for field in dataclasses.fields(Settings):
-        values = [value(getattr(config, field.name)) for config in made.values()]
-        lines.append(
-            row(
-                f"`{field.name}`",
-                values[0],
-                *(each if each != values[0] else "" for each in values[1:]),
-                said[field.name],
-            )
-        )
+        first, *others = [value(getattr(config, field.name)) for config in made.values()]
+        differing = [each if each != first else "" for each in others]
+        lines.append(row(f"`{field.name}`", said[field.name], first, *differing))
     return "\n".join(lines)
 
 
 def commands(_):
-    """A section for each command; settings of a training have a page of their own."""
-    known = {field.name for cls in (Settings, SessionOptions) for field in dataclasses.fields(cls)}
+    """A section for each command; what it takes of a training's settings has a page of its own."""
     parts = []
     for name, does in COMMANDS.items():
         options = import_module(f"dico.commands.{name}").Options
-        fields = dataclasses.fields(options)
-        own = [field for field in fields if field.name not in known or len(known & {f.name for f in fields}) < 10]
+        said = sentences(options)
+        own = [field for field in dataclasses.fields(options) if field.name in said]
         parts += [f"## `dico {name}`", does]
-        if len(own) < len(fields):
-            parts.append("It takes every [setting](configuration.md) of a training, with dashes for underscores, and:")
+        if len(own) < len(dataclasses.fields(options)):
+            parts.append("It takes the [settings](configuration.md) of a training, with dashes for underscores, and:")
         positional = [field for field in own if "Positional" in str(field.type)]
         named = [field for field in own if field not in positional]
         if positional:
-            parts.append("\n".join(f"- `{f.name.upper()}`: {sentences(options).get(f.name, '')}" for f in positional))
+            parts.append("\n".join(f"- `{field.name.upper()}`: {said[field.name]}" for field in positional))
         if named:
-            parts.append(table(named, sentences(options), "--"))
+            parts.append(table(named, said, "--"))
     return "\n\n".join(parts)
 
 
