@@ -1,7 +1,8 @@
 """What the pages of settings and commands say is read from the code: fields, defaults, and the sentence under each.
 
 ``{settings} dico.training.options:SessionOptions`` is a table of a dataclass's fields, ``{presets}`` one of all
-settings of a training with the values of each preset, ``{commands}`` a section for each command. An entry of a table of
+settings of a training with the values of each preset, ``{commands}`` a section for each command, and
+``{code} dico/policy.py:DiCo.scale`` the source of a function or method without its docstring. An entry of a table of
 contents that ends in a question mark is there if its page is.
 """
 
@@ -12,13 +13,15 @@ import re
 import textwrap
 from importlib import import_module
 from itertools import pairwise
+from pathlib import Path
 
 from dico.commands import COMMANDS
 from dico.experiments import preset
 from dico.experiments.presets import PRESETS
 from dico.training.settings import Settings
 
-PLACE = re.compile(r"^\{(settings|presets|commands)\}(?: (\S+))?$", re.MULTILINE)
+PLACE = re.compile(r"^\{(settings|presets|commands|code)\}(?: (\S+))?$", re.MULTILINE)
+SOURCE = Path(__file__).parents[2] / "src"
 
 
 OPTIONAL = re.compile(r"^([\w/-]+)\?\n", re.MULTILINE)
@@ -26,9 +29,8 @@ OPTIONAL = re.compile(r"^([\w/-]+)\?\n", re.MULTILINE)
 
 def read_source(app, docname, content):
     content[0] = OPTIONAL.sub(lambda found: f"{found[1]}\n" * (found[1] in app.env.found_docs), content[0])
-    content[0] = PLACE.sub(
-        lambda found: {"settings": settings, "presets": presets, "commands": commands}[found[1]](found[2]), content[0]
-    )
+    writers = {"settings": settings, "presets": presets, "commands": commands, "code": code}
+    content[0] = PLACE.sub(lambda found: writers[found[1]](found[2]), content[0])
 
 
 def sentences(cls):
@@ -107,6 +109,18 @@ def commands(_):
         if named:
             parts.append(table(named, said, "--"))
     return "\n\n".join(parts)
+
+
+def code(path):
+    file, _, names = path.partition(":")
+    text = (SOURCE / file).read_text("utf-8")
+    node = ast.parse(text)
+    for name in names.split("."):
+        node = next(each for each in node.body if getattr(each, "name", None) == name)
+    lines, first = text.splitlines(), node.body[0]
+    said = range(first.lineno - 1, first.end_lineno) if ast.get_docstring(node) is not None else ()
+    kept = [lines[k] for k in range(node.lineno - 1, node.end_lineno) if k not in said]
+    return f"```{{code-block}} python\n:caption: src/{file}\n\n" + textwrap.dedent("\n".join(kept)) + "\n```"
 
 
 def setup(app):

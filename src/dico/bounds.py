@@ -50,6 +50,17 @@ class MaxSND:
 def max_snd(n_agents: int, low: Vector, high: Vector) -> MaxSND:
     r"""Maximise :math:`\frac{2}{n(n-1)}\sum_{i<j}\|\mu_i-\mu_j\|_2` over :math:`a_{min}\le\mu_i\le a_{max}`.
 
+    Args:
+        n_agents: how many agents.
+        low: the box, the least of each action component.
+        high: the greatest of each.
+
+    Returns:
+        The greatest value, an upper bound on it, and actions that attain it; ``exact`` if value and bound are the same.
+
+    References:
+        Bettini et al., ICML 2024: app:max_snd.
+
     >>> best = max_snd(4, [-1, -1], [1, 1])
     >>> round(best.value, 4), best.exact
     (2.2761, True)

@@ -137,6 +137,15 @@ Goal = Constraint | Callable[[Tensor], Tensor]
 def equal(x: Value) -> Constraint:
     """Diversity is exactly ``x``: :math:`g(s)=x`.
 
+    Args:
+        x: at least 0; a number, or one for each member.
+
+    Returns:
+        The constraint, to hand to a policy.
+
+    References:
+        Bettini et al., ICML 2024: eq:scaled_policies.
+
     >>> equal(0.3)(torch.tensor(2.0))
     tensor(0.3000)
     """
@@ -146,6 +155,15 @@ def equal(x: Value) -> Constraint:
 
 def at_least(x: Value) -> Constraint:
     r"""Diversity is ``x`` or more: :math:`g(s)=\max(s, x)`.
+
+    Args:
+        x: at least 0; a number, or one for each member.
+
+    Returns:
+        The constraint, to hand to a policy.
+
+    References:
+        Bettini et al., ICML 2024: Discussion.
 
     >>> at_least(0.3)(torch.tensor([0.1, 2.0]))
     tensor([0.3000, 2.0000])
@@ -157,6 +175,15 @@ def at_least(x: Value) -> Constraint:
 def at_most(x: Value) -> Constraint:
     r"""Diversity is ``x`` or less: :math:`g(s)=\min(s, x)`.
 
+    Args:
+        x: at least 0; a number, or one for each member.
+
+    Returns:
+        The constraint, to hand to a policy.
+
+    References:
+        Bettini et al., ICML 2024: Discussion.
+
     >>> at_most(0.3)(torch.tensor([0.1, 2.0]))
     tensor([0.1000, 0.3000])
     """
@@ -167,6 +194,16 @@ def at_most(x: Value) -> Constraint:
 def between(lo: Value, hi: Value) -> Constraint:
     """Diversity is left alone within ``[lo, hi]`` and brought to the nearer end from outside.
 
+    Args:
+        lo: the least diversity; a number, or one for each member.
+        hi: the greatest.
+
+    Returns:
+        The constraint, to hand to a policy.
+
+    References:
+        Bettini et al., ICML 2024: Discussion.
+
     >>> between(0.2, 0.5)(torch.tensor([0.1, 0.3, 2.0]))
     tensor([0.2000, 0.3000, 0.5000])
     """
@@ -176,6 +213,12 @@ def between(lo: Value, hi: Value) -> Constraint:
 
 def free() -> Constraint:
     """No control: :math:`g(s)=s`, the unscaled policies of eq:unscaled_policies.
+
+    Returns:
+        The constraint, to hand to a policy.
+
+    References:
+        Bettini et al., ICML 2024: eq:unscaled_policies.
 
     >>> free()(torch.tensor(2.0))
     tensor(2.)
@@ -188,6 +231,12 @@ def scheduled(of_frames: "Schedule | Seek | Callable[[float], Constraint | str |
 
     A function gives the desired diversity, or a constraint for bounds. ``constraint.at_(frames)``, once before each
     batch, moves it on.
+
+    Args:
+        of_frames: a schedule, or a function of the frames so far that gives a number, a text or a constraint.
+
+    Returns:
+        The constraint, with the values of 0 frames.
 
     >>> rising = scheduled(lambda frames: at_least(min(frames / 2e6, 1)))
     >>> rising.at_(1e6)(torch.tensor([0.1, 2.0]))
@@ -219,6 +268,12 @@ def uncontrolled(n_agents: int) -> Constraint:
 def stack_constraints(constraints: Sequence[Constraint]) -> Constraint:
     """One constraint for a population, a member each.
 
+    Args:
+        constraints: one for each member, schedules among them.
+
+    Returns:
+        One constraint whose bounds have a leading dimension.
+
     >>> stack_constraints([equal(0.0), equal(1.0), free()])(torch.full((3,), 0.4))
     tensor([0.0000, 1.0000, 0.4000])
     """
@@ -237,6 +292,12 @@ def parse_constraint(text: str) -> Constraint:
 
     That one rises from 0 to 1 over 2e6 frames and stays there. A schedule may pass through more values, along a cosine
     or in steps (:func:`~dico.schedules.parse_schedule`).
+
+    Args:
+        text: as ``--snd`` takes it.
+
+    Returns:
+        The constraint; a text that is none raises an error with all forms.
 
     >>> parse_constraint("0.2..0.5").texts(), parse_constraint("cos:0->1@2e6").texts()
     (['0.2..0.5'], ['cos:0->1@2e6'])

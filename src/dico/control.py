@@ -97,6 +97,12 @@ def closed_loop(
         initial: PID: the first level.
         gains: PID: of the error, its change and its sum.
 
+    Returns:
+        A generator: one :class:`~dico.control.Step` for each evaluation, the last with the outcome.
+
+    References:
+        Bettini et al., ICML 2024: app:closed_control.
+
     >>> *_, last = closed_loop(lambda level: level**2, target=0.5)
     >>> last.outcome, round(last.answer, 2), last.number
     ('converged', 0.68, 7)

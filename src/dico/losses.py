@@ -16,6 +16,17 @@ def action_space_loss(
     Diversity placed outside the box is lost when actions are clamped, so agents could evade the constraint there.
     The paper's experiments minimise ``action_space_loss(mean, low, high).square().mean()``.
 
+    Args:
+        mean: ``(..., n, m)``, each agent's mean action.
+        low: the box, the least of each action component.
+        high: the greatest of each.
+
+    Returns:
+        ``(...)``, 0 where all are inside.
+
+    References:
+        Bettini et al., ICML 2024: app:method.
+
     >>> mean = torch.tensor([[[0.0, 0.0], [0.5, -0.5]], [[4.0, 5.0], [0.0, 0.0]]])
     >>> action_space_loss(mean, torch.tensor([-1.0, -1.0]), torch.tensor([1.0, 1.0]))
     tensor([0., 5.])

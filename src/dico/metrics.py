@@ -27,6 +27,15 @@ def pairwise_w2(params: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch pa
     For diagonal Gaussians (eq:wasserstein) :math:`W_2^2=\|\mu_i-\mu_j\|^2+\|\sigma_i-\sigma_j\|^2`:
     stack ``[mu, sigma]`` on the last axis, or pass ``mu`` alone if the policies are deterministic.
 
+    Args:
+        params: ``(..., n, d)``, one row for each agent.
+
+    Returns:
+        ``(..., n(n-1)/2)``, a distance for each pair.
+
+    References:
+        Bettini et al., ICML 2024: eq:wasserstein.
+
     >>> pairwise_w2(torch.tensor([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]]))
     tensor([5.0000, 1.0000, 4.2426])
     """
@@ -40,6 +49,15 @@ def snd_at(params: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch"]:
     r"""Diversity at each observation: :math:`\mathrm{SND}_o=\frac{2}{n(n-1)}\sum_{i<j}W_2(\pi_i(o),\pi_j(o))`.
 
     The value of ``pairwise_w2(params).mean(-1)`` in memory linear in agents, forward and backward. One agent: 0.
+
+    Args:
+        params: ``(..., n, d)``, one row for each agent.
+
+    Returns:
+        ``(...)``, the mean distance of two agents at each observation.
+
+    References:
+        Bettini et al., ICML 2024: sec:case_study.
 
     >>> snd_at(torch.tensor([[[0.0], [1.0], [3.0]], [[2.0], [2.0], [2.0]]]))
     tensor([2., 0.])
@@ -61,6 +79,19 @@ def snd(
     ``pairs=k`` averages over ``k`` random agent pairs and ``observations=m`` over ``m`` random observations, shared by
     the whole batch. Each is drawn uniformly, with replacement (the pairs' first agents take turns): unbiased, at a cost
     linear in ``k`` and ``m`` whatever the size of the team.
+
+    Args:
+        params: ``(..., obs, n, d)``, what each agent would output at each observation: means, or means and standard
+            deviations stacked.
+        pairs: how many random pairs of agents to average over; all by default.
+        observations: how many random observations to average over; all by default.
+        generator: what the random ones are drawn by.
+
+    Returns:
+        ``(...)``, one number for each team.
+
+    References:
+        Bettini et al., ICML 2024: eq:snd. Bettini, Shankar and Prorok, *System Neural Diversity*, arXiv:2305.02128.
 
     >>> team = torch.tensor([[[0.0], [1.0], [3.0]], [[2.0], [2.0], [2.0]]])
     >>> snd(team)
@@ -84,6 +115,16 @@ def snd(
 def behavioural_distances(params: Float[Tensor, "*batch obs n d"]) -> Float[Tensor, "*batch n n"]:
     r"""The symmetric matrix of :math:`d(\pi_i,\pi_j)=\frac{1}{|O|}\sum_{o\in O}W_2(\pi_i(o),\pi_j(o))`.
 
+    Args:
+        params: ``(..., obs, n, d)``, what each agent would output at each observation: means, or means and standard
+            deviations stacked.
+
+    Returns:
+        ``(..., n, n)``, 0 on the diagonal.
+
+    References:
+        Bettini et al., ICML 2024: eq:snd.
+
     >>> behavioural_distances(torch.tensor([[[0.0], [1.0], [3.0]]]))
     tensor([[0., 1., 3.],
             [1., 0., 2.],
@@ -96,6 +137,16 @@ def behavioural_distances(params: Float[Tensor, "*batch obs n d"]) -> Float[Tens
 def max_distance(params: Float[Tensor, "*batch obs n d"]) -> Float[Tensor, "*batch"]:
     """Distance of the two agents that differ most.
 
+    Args:
+        params: ``(..., obs, n, d)``, what each agent would output at each observation: means, or means and standard
+            deviations stacked.
+
+    Returns:
+        ``(...)``.
+
+    References:
+        Bettini et al., ICML 2024: app:general_metric.
+
     >>> max_distance(torch.tensor([[[0.0], [1.0], [3.0]]]))
     tensor(3.)
     """
@@ -104,6 +155,16 @@ def max_distance(params: Float[Tensor, "*batch obs n d"]) -> Float[Tensor, "*bat
 
 def min_distance(params: Float[Tensor, "*batch obs n d"]) -> Float[Tensor, "*batch"]:
     """Distance of the two agents that differ least.
+
+    Args:
+        params: ``(..., obs, n, d)``, what each agent would output at each observation: means, or means and standard
+            deviations stacked.
+
+    Returns:
+        ``(...)``; of one agent 0.
+
+    References:
+        Bettini et al., ICML 2024: app:general_metric.
 
     >>> min_distance(torch.tensor([[[0.0], [1.0], [3.0]]]))
     tensor(1.)
@@ -119,6 +180,16 @@ def det_root(params: Float[Tensor, "*batch obs n d"]) -> Float[Tensor, "*batch"]
 
     The determinant itself, which app:general_metric suggests, has degree n in the deviations; the root has degree 1.
     Two agents that coincide make it 0, and its derivative, which is infinite there, is given as 0.
+
+    Args:
+        params: ``(..., obs, n, d)``, what each agent would output at each observation: means, or means and standard
+            deviations stacked.
+
+    Returns:
+        ``(...)``.
+
+    References:
+        Bettini et al., ICML 2024: app:general_metric.
 
     >>> round(det_root(torch.tensor([[[0.0, 0.0], [2.0, 0.0], [1.0, 3.0**0.5]]])).item(), 4)
     2.0
@@ -138,6 +209,16 @@ def mst_length(params: Float[Tensor, "*batch obs n d"]) -> Float[Tensor, "*batch
     One unit of length per cluster beyond the first and per unit of the linkage threshold h:
     :math:`\int_0^\infty \big(\sum_i 1/s_i(h) - 1\big)\,dh`, where :math:`s_i(h)` is the size of agent i's cluster.
 
+    Args:
+        params: ``(..., obs, n, d)``, what each agent would output at each observation: means, or means and standard
+            deviations stacked.
+
+    Returns:
+        ``(...)``.
+
+    References:
+        Bettini et al., ICML 2024: app:general_metric.
+
     >>> round(mst_length(torch.tensor([[[0.0], [1.0], [3.0]]])).item(), 4)
     3.0
     """
@@ -154,6 +235,17 @@ def hse(
     :math:`H(h)` is the entropy of the sizes of the clusters that a distance threshold h makes: ``"single"`` linkage,
     where clusters are disjoint, or Balch's overlapping clusters, the maximal ``"cliques"`` of agents pairwise
     within h (their sizes normalised to sum to 1; up to 14 agents).
+
+    Args:
+        params: ``(..., obs, n, d)``, what each agent would output at each observation: means, or means and standard
+            deviations stacked.
+        clustering: ``single`` or ``cliques``.
+
+    Returns:
+        ``(...)``.
+
+    References:
+        Bettini et al., ICML 2024: app:general_metric. Balch, *Hierarchic Social Entropy*, Autonomous Robots 8, 2000.
 
     >>> hse(torch.tensor([[[0.0], [1.0], [3.0]]]))
     tensor(2.5033)

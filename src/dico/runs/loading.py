@@ -15,6 +15,12 @@ LISTED = 4
 def load(run: str | Path) -> Run:
     """Open a run folder, a summary of one, or a result folder of BenchMARL.
 
+    Args:
+        run: the folder, the JSON file of a summary, or a folder of BenchMARL's with one experiment or several.
+
+    Returns:
+        The run as it is now; one that is still training is opened again to see more.
+
     >>> run = load("runs/navigation")
     >>> run.metric("reward").shape  # members, iterations
     torch.Size([8, 2])

@@ -54,6 +54,15 @@ def train(
 
     ``options`` are those of :class:`~dico.training.options.SessionOptions`: device, stage, precision, block,
     checkpoint_every and replay_checkpoint.
+
+    Args:
+        config: what to train; :func:`dico.experiments.preset` makes one.
+        folder: where; it must not hold a run yet.
+        observers: who watches, such as a logger of yours (:class:`~dico.training.observers.Observer`).
+        **options: see above.
+
+    Returns:
+        The run, finished.
     """
     if not isinstance(config, Config):
         raise ValueError(f"config must be a dico.training.config.Config, such as preset('quick') gives, got {config!r}")
