@@ -86,7 +86,7 @@ def test_sentences_are_true_of_one_seed_and_one_level(tmp_path):
         found = payload([run])
     assert "standard deviation" not in found["footer"]
     assert found["statistic"]["curves"].endswith("Dashed: the desired values.")
-    assert found["notes"] == ["diverged and left out of all numbers: ≥ 0.3 (seed 0)."]
+    assert found["notes"][0] == "diverged and left out of all numbers: ≥ 0.3 (seed 0)."
     alone = write_run(tmp_path / "alone", lambda *_: {"reward": 1.0, "snd": 0.5}, snd=("free",), frames=12_000)
     found = payload([alone])
     assert found["runs"][0]["best"] is None

@@ -37,7 +37,7 @@ def summary(run: Run, stat: str = "mean") -> list[LevelSummary]:
     """How each level ended, in order.
 
     >>> [(level.level, level.seeds, level.reward.has_interval) for level in summary(run)]
-    [('0', 2, True), ('0.3', 2, True), ('1', 2, True), ('free', 2, True)]
+    [('0', 2, False), ('0.3', 2, False), ('1', 2, False), ('free', 2, False)]
     """
     gone = diverged(run)
     reward, measured, error = final(run, "reward"), final(run, controlled_metric(run)), final_mean(tracking_error(run))

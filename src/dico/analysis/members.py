@@ -12,7 +12,7 @@ from jaxtyping import Bool
 
 from dico._checks import check_choice
 from dico.constraints import final_bounds, order
-from dico.members import FIELDS, Member, level_order, level_text, varying
+from dico.members import FIELDS, Member, controlled_groups, level_order, level_text, varying
 from dico.runs import Run
 
 FREE = "free"
@@ -131,8 +131,8 @@ def over_box(run: Run) -> bool:
 
 def controlled_group(run: Run) -> str:
     """The group whose diversity is controlled: the first of several agents unless the run says otherwise."""
-    teams = [group["name"] for group in run.groups if group["n_agents"] > 1]
-    return next(iter(run.config.get("controlled") or teams), run.groups[0]["name"])
+    sizes = {group["name"]: group["n_agents"] for group in run.groups}
+    return controlled_groups(sizes, run.config.get("controlled") or ())[0]
 
 
 def _tells(run: Run, field: str) -> bool:

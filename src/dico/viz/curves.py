@@ -38,7 +38,7 @@ def plot_reward(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = False
     """Mean reward per step of each batch; ``seeds`` adds every seed as a thin line."""
     axes.set_title("Reward")
     axes.set_ylabel("reward per step")
-    return _plot(axes, run, curves(run, "reward"), stat, seeds)
+    return _plot(axes, run, curves(run, "reward"), stat, seeds, from_zero=False)
 
 
 def plot_outcome(axes: Axes, run: Run, name: str, stat: str = "mean", *, seeds: bool = False) -> Axes:
@@ -50,7 +50,7 @@ def plot_outcome(axes: Axes, run: Run, name: str, stat: str = "mean", *, seeds: 
     """
     axes.set_title(name.capitalize())
     axes.set_ylabel(check_told(run, name))
-    plotted = _plot(axes, run, curves(run, name), stat, seeds)
+    plotted = _plot(axes, run, curves(run, name), stat, seeds, from_zero=name != "return")
     return plotted if name == "return" else _from_zero(plotted)
 
 
@@ -159,7 +159,14 @@ def _desired_bounds(run: Run) -> dict[float, list[str]]:
 
 
 def _plot(
-    axes: Axes, run: Run, values: np.ndarray, stat: str, seeds: bool, shown: Callable[[Member], bool] = lambda _: True
+    axes: Axes,
+    run: Run,
+    values: np.ndarray,
+    stat: str,
+    seeds: bool,
+    *,
+    from_zero: bool = True,
+    shown: Callable[[Member], bool] = lambda _: True,
 ) -> Axes:
     x, label = in_thousands(frames(run)[: values.shape[1]])  # a run in training may be longer by now
     axes.set_xlabel(label)
@@ -172,12 +179,13 @@ def _plot(
             continue
         own = values[of_level(run, level)]
         band, colour = aggregate(own, stat), colours[level]
+        band = band.from_zero() if from_zero else band
         axes.plot(x, band.centre, color=colour, gid=level, zorder=3, **mark)
         if band.has_interval and len(x) > 1:
             axes.fill_between(x, band.low, band.high, color=colour, alpha=0.18, linewidth=0, zorder=2)
         elif band.has_interval:
             axes.vlines(x, band.low, band.high, color=colour, alpha=0.5, zorder=2)
-        if seeds:
+        if seeds or not band.has_interval:  # of too few for a band, each is shown
             for seed in own:
                 axes.plot(x, seed, color=colour, linewidth=0.6, alpha=0.6, zorder=2.5, **mark)
     axes.margins(x=0.01)

@@ -66,8 +66,9 @@ def plot_decision(axes: Axes, runs: Sequence[Run], stat: str = "mean") -> Axes:
     if len(candidates) > 1:  # of one alone it says nothing
         best, name = max(candidates, key=lambda each: float(each[0].reward.centre))
         found = answer_of(runs[names.index(name)]) if stat == "mean" else None
-        called = level_label(best.level) + (f" ({name})" if len(runs) > 1 else "")
-        _mark_best(axes, along.place(best)[0], best, _called(called, found))
+        text = _called(level_label(best.level), found)
+        named = _called(f"{level_label(best.level)} ({name})", found) if len(runs) > 1 else text
+        _mark_best(axes, along.place(best)[0], best, named if len(named) <= MOST_LETTERS else text)
         if along.diversity and found is not None and found.low < found.high:
             axes.axvspan(found.low, found.high, color=ALIKE, linewidth=0, zorder=0.5, gid="alike")
     if not candidates:

@@ -8,6 +8,7 @@ from jaxtyping import Float, Int
 from dico import analysis
 from dico._files import plain
 from dico.analysis import Band, LevelSummary
+from dico.analysis.alignment import align_agents, renumber, square
 from dico.runs import Run
 from dico.runs.summary import about_run
 from dico.tasks import OUTCOMES
@@ -21,6 +22,8 @@ POINTS = 300
 """Curves are thinned to so many iterations, evenly spaced, the last included."""
 MOMENTS = 50
 """And distances between agents to so many."""
+SIGNED = ("reward", "return")
+"""Curves that may be below zero; the bands of others stop there."""
 MATRIX_FROM = 3
 """From so many agents on, who differs from whom is worth a matrix."""
 
@@ -40,7 +43,7 @@ def numbers(run: Run, stat: str, along: Axis) -> dict[str, Any]:
         "seeds": max(level.seeds + level.diverged for level in levels),
         "progress": {"frames": int(frames[-1]), "total": int(run.config.get("frames") or frames[-1])},
         "took": _took(run),
-        "best": analysis.best_level(run, stat) if len(levels) > 1 else None,
+        "best": _best(run),
         "answer": answer(run, stat),
         "maximum": limit.value if limit else None,
         "bound": limit.upper_bound if limit else None,
@@ -53,6 +56,12 @@ def numbers(run: Run, stat: str, along: Axis) -> dict[str, Any]:
         "command": command(run.config, run.session),
         "how": about(run),
     }
+
+
+def _best(run: Run) -> str | None:
+    """The level that is better than all others, where there is one: seeds must tell it from them."""
+    found = analysis.answer_of(run)
+    return found.level if found is not None and found.alike == (found.level,) else None
 
 
 def thin(count: int, most: int = POINTS) -> Int[np.ndarray, " kept"]:
@@ -86,7 +95,7 @@ def _curves(run: Run, stat: str, kept: Int[np.ndarray, " kept"]) -> dict[str, di
     known = analysis.diverged(run)
     return {
         name: {
-            level: _curve(values[analysis.of_level(run, level) & ~known][:, kept], stat)
+            level: _curve(values[analysis.of_level(run, level) & ~known][:, kept], stat, name not in SIGNED)
             for level in analysis.levels(run)
             if np.isfinite(values[analysis.of_level(run, level)]).any()
         }
@@ -94,14 +103,18 @@ def _curves(run: Run, stat: str, kept: Int[np.ndarray, " kept"]) -> dict[str, di
     }
 
 
-def _curve(values: Float[np.ndarray, "seeds iterations"], stat: str) -> dict[str, Any]:
+def _curve(values: Float[np.ndarray, "seeds iterations"], stat: str, from_zero: bool) -> dict[str, Any]:
     band = analysis.aggregate(values, stat)
+    band = band.from_zero() if from_zero else band
     low, high = (floats(end) if band.has_interval else None for end in (band.low, band.high))
     return {"centre": floats(band.centre), "low": low, "high": high, "seeds": [floats(seed) for seed in values]}
 
 
 def _distances(run: Run) -> dict[str, Any] | None:
-    """How far every two agents are apart, mean over seeds, at some iterations; two agents need no matrix."""
+    """How far every two agents are apart, mean over seeds, at some iterations; two agents need no matrix.
+
+    Seeds number their agents by chance, so agents that behave alike in the end are brought together first.
+    """
     group, controlled = _group(run), analysis.controlled_group(run)
     ours = [row for row in run.rows() if row.get("group", controlled) == controlled]
     if group["n_agents"] < MATRIX_FROM or "distances" not in ours[0]:
@@ -113,13 +126,19 @@ def _distances(run: Run) -> dict[str, Any] | None:
         return None
     kept = complete[thin(len(complete), MOMENTS)]
     chosen = {level: analysis.of_level(run, level) & sound for level in analysis.levels(run)}
-    means = {level: values[members][:, kept].mean(0) for level, members in chosen.items() if members.any()}
+    means = {level: _mean_distances(values[members][:, kept]) for level, members in chosen.items() if members.any()}
     return {
         "agents": group["n_agents"],
         "frames": floats(analysis.frames(run)[kept]),
         "most": max(float(mean.max()) for mean in means.values()),
         "levels": {level: quantise(mean) for level, mean in means.items()},
     }
+
+
+def _mean_distances(pairs: Float[np.ndarray, "seeds times pairs"]) -> Float[np.ndarray, "times pairs"]:
+    full = square(pairs)
+    upper = np.triu_indices(full.shape[-1], 1)
+    return renumber(full, align_agents(full[:, -1])).mean(0)[..., *upper]
 
 
 def _summary(level: LevelSummary, finals: Float[np.ndarray, " seeds"], along: Axis) -> dict[str, Any]:
