@@ -94,11 +94,15 @@ def test_levels_that_actions_cannot_have_are_told_of(tmp_path):
     def values(*_):
         return {"reward": 1.0, "snd": 0.5}
 
-    run = write_run(tmp_path / "run", values, snd=("1", "6"), seeds=5, task="dispersion", frames=12_000)
-    assert payload_of(write_report(run))["notes"] == [
-        "desired 6 is beyond the largest SND in the action box, 2.28: means lie outside it, and executed actions "
-        "differ less."
-    ]
+    run = write_run(tmp_path / "run", values, snd=("1", "6"), seeds=5, frames=12_000)
+    most = "the largest SND in the action box, 2.83"
+    squashed = f"desired 6 is of means before the tanh; executed actions differ by less than {most}."
+    assert payload_of(write_report(run))["notes"] == [squashed]
+    saved = json.loads((run.folder / "config.json").read_text())
+    saved["groups"][0]["kind"] = "deterministic"
+    (run.folder / "config.json").write_text(json.dumps(saved))
+    outside = f"desired 6 is beyond {most}: means lie outside it, and executed actions differ less."
+    assert payload_of(write_report(run.folder))["notes"] == [outside]
 
 
 def test_interquartile_means_on_request(run, tmp_path):

@@ -61,7 +61,9 @@ def numbers(run: Run, stat: str, along: Axis) -> dict[str, Any]:
 def _best(run: Run) -> str | None:
     """The level that is better than all others, where there is one: seeds must tell it from them."""
     found = analysis.answer_of(run)
-    return found.level if found is not None and found.alike == (found.level,) else None
+    if found is None or found.outcome == "undecided" or found.alike != (found.level,):
+        return None
+    return found.level
 
 
 def thin(count: int, most: int = POINTS) -> Int[np.ndarray, " kept"]:
