@@ -6,7 +6,7 @@ export GOMP_SPINCOUNT ?= 1000
 # A folder of its own for each demo, so that none writes over another.
 DEMO := runs/demo-$(shell date +%Y%m%d-%H%M%S)
 
-.PHONY: demo test test-all lint bench fuzz clean
+.PHONY: demo test test-all lint bench fuzz soak clean
 
 demo: .venv/installed
 	$(BIN)/dico train navigation --snd 0 0.3 1 2 free --seeds 2 --run $(DEMO)
@@ -33,6 +33,10 @@ lint: .venv/installed
 MINUTES ?= 5
 fuzz: .venv/installed
 	cd tests && OMP_NUM_THREADS=1 ../$(BIN)/python -m fuzzing $(MINUTES)
+
+# An hour and more of training, a checkpoint after every iteration: does anything grow?
+soak: .venv/installed
+	cd tests && OMP_NUM_THREADS=1 ../$(BIN)/python -m fuzzing.soak $(MINUTES)
 
 bench: .venv/installed
 	$(BIN)/python benchmarks/snd.py

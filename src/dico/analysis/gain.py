@@ -87,8 +87,9 @@ def answer(samples: Mapping[str, Float[np.ndarray, " _"]]) -> Answer:
     gain, low, high = _gain(means, names)
     told = {names[k] for k in alike} - ({HOMOGENEOUS} if low > 0 else set())
     values = [value for level in told if (value := _desired(level)) is not None]
+    most = high / abs(_mean(counted, HOMOGENEOUS))
     return Answer(
-        _outcome(told, counted.keys(), high / abs(_mean(counted, HOMOGENEOUS))), best, tuple(level for level in names if level in told),
+        _outcome(told, counted.keys(), most), best, tuple(level for level in names if level in told),
         min(values, default=np.nan), max(values, default=np.nan), gain, low, high,
         _beats(means, names, FREE), _beats(means, names, HOMOGENEOUS), min(map(len, counted.values())),
     )  # fmt: skip
