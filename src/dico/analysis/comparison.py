@@ -11,7 +11,7 @@ from dico.analysis.members import controlled_metric, desired_of, group_fields, l
 from dico.analysis.statistics import Band, aggregate
 from dico.analysis.tracking import tracking_error
 from dico.runs import Run, RunError
-from dico.tasks import Task, from_settings
+from dico.tasks import Task, from_folder
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def _values(run: Run, chosen: np.ndarray) -> dict[str, Any]:
 def _task(run: Run) -> Task | str:
     """The task with all its settings, whether or not the run's episodes can be played; its text if it is not known."""
     try:
-        return from_settings(run.config["task"], run.config.get("task_options", ()))
+        return from_folder(run.config["task"], run.config.get("task_options", ()))
     except (ValueError, TypeError, ImportError):
         return _task_text(run)
 

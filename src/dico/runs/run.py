@@ -21,7 +21,7 @@ from dico.members import FIELDS, NUMBERS, Member, text_of, varying
 from dico.policy import DiCo
 from dico.runs.reading import warn
 from dico.runs.schema import COMMON, Checkpoint, Row, RunError, Say
-from dico.tasks import Task, from_settings
+from dico.tasks import Task, from_folder
 
 
 @runtime_checkable
@@ -99,7 +99,7 @@ class Run:
         """The task that it was trained on, with its settings, if its episodes can be played as they were."""
         self.source.check_playable(self)
         try:
-            task = from_settings(self.config["task"], self.config["task_options"])
+            task = from_folder(self.config["task"], self.config["task_options"])
         except ValueError as error:
             raise RunError(f"the task of {self.folder} cannot be made: {error}") from None
         own = [group["name"] for group in self.groups]

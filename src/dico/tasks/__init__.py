@@ -25,6 +25,7 @@ from dico.tasks.reverse_transport import ReverseTransport
 from dico.tasks.sampling import Sampling
 from dico.tasks.scene import Legend, Scene
 from dico.tasks.tag import Tag
+from dico.tasks.trust import check_trusted, trust
 from dico.tasks.vmas import WRAPPED, vmas
 
 TASKS: dict[str, type[Task]] = {
@@ -41,8 +42,10 @@ __all__ = [
     "Scene",
     "Task",
     "check_groups",
+    "check_known",
     "check_name",
     "describe",
+    "from_folder",
     "from_settings",
     "imported",
     "is_over_steps",
@@ -53,6 +56,7 @@ __all__ = [
     "of_group",
     "outcomes_of",
     "own",
+    "trust",
     "vmas",
     "where_done",
 ]
@@ -86,6 +90,23 @@ def from_settings(name: str, options: Sequence[str] = ()) -> Task:
     if is_wrapped(name):
         return vmas(name.removeprefix(WRAPPED), **settings)
     return own(name, **settings) if ":" in check_name(name) else make(name, **settings)
+
+
+def from_folder(name: str, options: Sequence[str] = ()) -> Task:
+    """A task as a run folder names it: your own must be trusted (:func:`trust`), for the folder may be a stranger's.
+
+    >>> from_folder("os:system", ["command=true"])
+    Traceback (most recent call last):
+    ValueError: task 'os:system' is code of its own, which is not run for being named in a folder: if you trust it...
+    """
+    check_known(name)
+    return from_settings(name, options)
+
+
+def check_known(name: str) -> None:
+    """An error if a folder names a task that is neither dico's nor trusted."""
+    if ":" in name and not is_wrapped(name):
+        check_trusted("task", name)
 
 
 def check_name(name: str) -> str:

@@ -19,6 +19,7 @@ from dico._checks import check_choice
 from dico._files import FORMAT, checksum, plain, sealed, write_json
 from dico.runs import Run, RunError, Summary, load
 from dico.runs.folder import check_unchanged, read_checkpoints
+from dico.tasks import check_known
 from dico.training.algorithms import ALGORITHMS
 from dico.training.blocks import AnyPopulation, Blocks, enough_memory, make_population, memory_messages
 from dico.training.checkpoint import back_to, check_space, newest_whole, replay_store, restore, save
@@ -212,6 +213,7 @@ def read_config(run: Run) -> Config:
     """The configuration that a run was trained with, if it is still that."""
     try:
         check_unchanged(run.folder)
+        check_known(run.config["task"])
         return Config.from_json(dict(run.config))
     except (ValueError, TypeError) as error:
         raise RunError(f"{run.folder / 'config.json'} cannot be used: {error}") from None
