@@ -13,12 +13,13 @@ import torch
 from safetensors import SafetensorError
 from torch import Tensor
 
-from dico._checks import check_choice
+from dico._checks import check_choice, check_positive
 from dico.analytical import mlp_policy
 from dico.constraints import equal, parse_constraint
 from dico.dial import DialDiCo, dialled_mlp
 from dico.members import FIELDS, NUMBERS, Member, text_of, varying
 from dico.policy import DiCo
+from dico.runs.episodes import Recording, record
 from dico.runs.reading import warn
 from dico.runs.schema import COMMON, Checkpoint, Row, RunError, Say
 from dico.tasks import Task, from_settings
@@ -163,11 +164,14 @@ class Run:
         return None
 
     def policy(self, snd: str | float | None = None, seed: int = 0, group: str | None = None, **numbers: float) -> DiCo:
-        """A member's policies from the newest checkpoint: a DiCo module ready to act.
+        """A member's policies from the newest checkpoint: a DiCo module, which acts by ``policy.act(obs)``.
 
         ``snd`` is needed where members differ in it, and so is any other number: ``run.policy(snd=1, tau=0.01)``.
 
-        >>> run.policy(snd=0.3, seed=0)(torch.zeros(10, 2, 4)).shape  # means and standard deviations
+        >>> policy, obs = run.policy(snd=0.3, seed=0), torch.zeros(10, 2, 4)  # 10 teams of 2 agents
+        >>> policy.act(obs).shape, policy.act(obs, deterministic=True).abs().max() <= 1  # actions, in the box
+        (torch.Size([10, 2, 2]), tensor(True))
+        >>> policy(obs).shape  # what they are drawn from: means and standard deviations
         torch.Size([10, 2, 4])
         """
         return self.policy_of(self.member(snd, seed, **numbers), group)
@@ -178,6 +182,30 @@ class Run:
         policy = self._build(group, members=())
         policy.load_state_dict({name: v if name in COMMON else v[0] for name, v in stacked.items()})
         return policy.eval()
+
+    def play(
+        self,
+        snd: str | float | None = None,
+        seed: int | None = None,
+        *,
+        episodes: int = 1,
+        start: int = 0,
+        deterministic: bool = False,
+        **numbers: float,
+    ) -> Recording:
+        """Fresh episodes of the members that are selected, from the same starts and with the same noise for all.
+
+        ``snd``, ``seed`` and ``numbers`` select members as in :meth:`select`, all by default; ``start`` is the seed of
+        the episodes' starts and noise. Stochastic policies sample unless ``deterministic``.
+
+        >>> played = run.play(snd=0.3, seed=0, episodes=5)
+        >>> played.actions.shape, played.returns.shape  # members, steps, episodes, agents; the sums over steps
+        (torch.Size([1, 100, 5, 2, 2]), torch.Size([1, 5, 2]))
+        """
+        check_positive("episodes", episodes)
+        task, indices = self.task(), [member.index for member in self.select(snd, seed, **numbers)]
+        policies = [self.policies(group.name, indices) for group in task.groups]
+        return record(task, policies, episodes, start, deterministic=deterministic)
 
     def dial(self, seed: int = 0, group: str | None = None, **numbers: float) -> DialDiCo:
         """The policies of a run with ``dial``, of all desired diversities: ``run.dial().at(0.4)`` acts with 0.4."""
