@@ -32,6 +32,17 @@ class Estimated(NamedTuple):
     """The estimate the outputs were scaled with: ``(*members)``; hand it to :meth:`DiCo.commit_`."""
 
 
+class Terms(NamedTuple):
+    """What a policy's output is made of: ``shared + scale * deviation``."""
+
+    shared: Tensor
+    """What all agents would do: ``(*members, ..., n, d)``."""
+    deviation: Tensor
+    """What each agent does otherwise, as wide."""
+    scale: Tensor
+    """The factor on the deviations, ``(*members)``; another one turns the diversity up or down."""
+
+
 class DiCo(Precise):
     r"""A team's policies, scaled to a desired diversity (eq:scaled_policies).
 
@@ -163,6 +174,11 @@ class DiCo(Precise):
         """Each agent's output at its own row; ``snd_hat`` in place of the current estimate."""
         check_obs(obs, self.members, self.deviations, per_agent=True)
         return self._scaled(self._homogeneous(obs), self.kind.deviation(self.deviations(obs)), snd_hat)
+
+    def terms(self, obs: Float[Tensor, "*batch n o"]) -> Terms:
+        """The terms of which :meth:`forward` is the sum, apart, so that diversity can be turned when acting."""
+        check_obs(obs, self.members, self.deviations, per_agent=True)
+        return Terms(self._homogeneous(obs), self.kind.deviation(self.deviations(obs)), self.scale())
 
     def _scaled(self, homogeneous: Tensor, deviation: Tensor, snd_hat: Tensor | None) -> Tensor:
         check_widths(homogeneous, deviation, self.kind)

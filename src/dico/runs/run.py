@@ -20,6 +20,7 @@ from dico.dial import DialDiCo, dialled_mlp
 from dico.members import FIELDS, NUMBERS, Member, text_of, varying
 from dico.policy import DiCo
 from dico.runs.episodes import Recording, record
+from dico.runs.exporting import export_groups
 from dico.runs.reading import warn
 from dico.runs.schema import COMMON, Checkpoint, Row, RunError, Say
 from dico.tasks import Task, from_settings
@@ -206,6 +207,35 @@ class Run:
         task, indices = self.task(), [member.index for member in self.select(snd, seed, **numbers)]
         policies = [self.policies(group.name, indices) for group in task.groups]
         return record(task, policies, episodes, start, deterministic=deterministic)
+
+    def export(
+        self,
+        to: str | Path,
+        snd: str | float | None = None,
+        seed: int = 0,
+        group: str | None = None,
+        **numbers: float,
+    ) -> list[Path]:
+        """Write a member's policies as files that act without dico: ``.pt2`` for torch, ``.onnx`` for any runtime.
+
+        A folder gets those of all groups in both formats. Of a run with ``dial``, ``snd`` may lie between two levels.
+        :mod:`dico.exporting` says what the files take and give.
+
+        >>> [file.name for file in run.export("policy.pt2", snd=0.3, seed=0)]  # doctest: +SKIP
+        ['policy.pt2']
+        """
+        self.source.check_playable(self)
+        groups = [self._group(group)["name"]] if group else [spec["name"] for spec in self.groups]
+        about = {"run": self.folder.name, "task": self.config["task"], "seed": seed, **numbers}
+        if self.config.get("dial"):
+            if snd is None:
+                raise RunError(f"{self.folder} has a dial: choose a desired diversity")
+            desired = float(parse_constraint(str(snd)).texts()[0])
+            policy_of = lambda name: self.dial(seed, name, **numbers).at(desired)  # noqa: E731
+            return export_groups(Path(to), groups, policy_of, {**about, "constraint": str(snd)})
+        member = self.member(snd, seed, **numbers)
+        policy_of = partial(self.policy_of, member)
+        return export_groups(Path(to), groups, policy_of, {**about, "constraint": member.constraint})
 
     def dial(self, seed: int = 0, group: str | None = None, **numbers: float) -> DialDiCo:
         """The policies of a run with ``dial``, of all desired diversities: ``run.dial().at(0.4)`` acts with 0.4."""
