@@ -1,4 +1,4 @@
-"""The paper's tasks as pure functions of tensors, and any VMAS scenario behind the same functions."""
+"""The paper's tasks as pure functions of tensors; behind the same functions, VMAS and PettingZoo."""
 
 from collections.abc import Sequence
 from dataclasses import fields
@@ -9,6 +9,7 @@ from dico.tasks.base import Group, MappedTask, Task, check_groups, join_groups, 
 from dico.tasks.dispersion import Dispersion
 from dico.tasks.navigation import Navigation, SameGoal
 from dico.tasks.own import imported, name_of, options_of, own
+from dico.tasks.pettingzoo import PREFIX, pettingzoo
 from dico.tasks.reverse_transport import ReverseTransport
 from dico.tasks.sampling import Sampling
 from dico.tasks.scene import Legend, Scene
@@ -38,6 +39,7 @@ __all__ = [
     "map_state",
     "of_group",
     "own",
+    "pettingzoo",
     "vmas",
     "where_done",
 ]
@@ -62,14 +64,16 @@ def make(name: str, **options: Any) -> Task:
 def from_settings(name: str, options: Sequence[str] = ()) -> Task:
     """A task as a configuration names it, its options as name=value.
 
-    The name is one of :data:`TASKS`, ``vmas:SCENARIO``, or ``module:function`` for your own.
+    The name is one of :data:`TASKS`, ``vmas:SCENARIO``, ``pettingzoo:MODULE``, or ``module:function`` for your own.
 
     >>> from_settings("tag", ["n_agents=4"]).n_red
     3
     """
     settings = pairs("task_options", tuple(options))
-    if is_wrapped(name):
+    if name.startswith(WRAPPED):
         return vmas(name.removeprefix(WRAPPED), **settings)
+    if name.startswith(PREFIX):
+        return pettingzoo(name.removeprefix(PREFIX), **settings)
     return own(name, **settings) if ":" in check_name(name) else make(name, **settings)
 
 
@@ -90,9 +94,9 @@ def describe(task: Any) -> tuple[str, tuple[str, ...]]:
 
 
 def is_wrapped(name: str) -> bool:
-    """Whether a task's name is that of a VMAS scenario.
+    """Whether a task's name is that of a VMAS scenario or a PettingZoo environment.
 
     >>> is_wrapped("vmas:balance"), is_wrapped("navigation")
     (True, False)
     """
-    return name.startswith(WRAPPED)
+    return name.startswith((WRAPPED, PREFIX))
