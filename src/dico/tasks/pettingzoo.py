@@ -19,7 +19,7 @@ from dico._checks import check_number
 from dico.random import Random, mix
 from dico.tasks.base import Group, Task, check_shape, group_by_name
 from dico.tasks.pool import Pool
-from dico.tasks.scene import Scene, square
+from dico.tasks.scene import Scene, discs, square
 
 PREFIX = "pettingzoo:"
 """Before the name of a module that has a parallel environment."""
@@ -132,9 +132,12 @@ class PettingZooTask(Task[PettingZooState]):
             for group in self.groups
         )
 
-    def scene(self, state: PettingZooState) -> Scene:  # noqa: ARG002
-        """Nothing: an environment does not say where its bodies are."""
-        return Scene(extent=square(1.0))
+    def scene(self, state: PettingZooState) -> Scene:
+        """The agents in a row, where they stay: an environment does not say where its bodies are."""
+        count, device = self.n_agents, state.time.device
+        across = (torch.arange(count, device=device) + 0.5) * 2 / count - 1
+        row = torch.stack((across, torch.zeros_like(across)), -1)
+        return Scene(extent=square(1.0), circles=discs("agent", row.expand(*state.time.shape, count, 2), 0.5 / count))
 
     def _bring(self, state: PettingZooState) -> np.ndarray:
         batch = state.time.shape
