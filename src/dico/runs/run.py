@@ -23,6 +23,7 @@ from dico.runs.episodes import Recording, record
 from dico.runs.exporting import export_groups
 from dico.runs.reading import warn
 from dico.runs.schema import COMMON, Checkpoint, Row, RunError, Say
+from dico.runs.shown import as_html, as_text, in_words, with_desired
 from dico.tasks import Task, from_settings
 
 
@@ -47,7 +48,7 @@ class Source(Protocol):
         ...
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Run:
     """A run folder, opened with :func:`load`: a view of it when it was first looked into.
 
@@ -70,6 +71,13 @@ class Run:
     """What its members are grouped by, if by something else than all that they differ in (:meth:`group_by`)."""
     remarks: list[str] = field(default_factory=list, init=False, repr=False, compare=False)
     """What was amiss in what has been read, such as a torn line; each was a warning too."""
+
+    def __repr__(self) -> str:
+        return as_text(in_words(self.folder, self.config, self.members))
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return as_html(in_words(self.folder, self.config, self.members))
 
     def read(self) -> "Run":
         """Read numbers and policies now, not when they are first asked for; the run itself.
@@ -139,14 +147,22 @@ class Run:
         return values
 
     def frame(self) -> Any:
-        """All lines as a pandas frame."""
+        """All lines as a pandas frame, with what each member desired as numbers too.
+
+        ``desired`` is the value, of a schedule that of the time, and missing where there is none; ``desired_low`` and
+        ``desired_high`` are the bounds, those of a schedule at its end.
+
+        >>> run.frame()[["constraint", "desired", "snd"]].dtypes["desired"]
+        dtype('float64')
+        """
         try:
             import pandas
         except ImportError:
             raise ImportError(
                 "a data frame needs pandas: pip install pandas; or use .rows() or .metric(name)"
             ) from None
-        return pandas.DataFrame(self.rows())
+        frame = pandas.DataFrame([with_desired(row) for row in self.rows()])
+        return frame.astype({"desired": float}) if len(frame) else frame
 
     def checkpoints(self) -> list[Checkpoint]:
         """Whole checkpoints that there are now, newest first; half-written ones are left out with a warning."""

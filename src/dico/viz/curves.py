@@ -1,4 +1,7 @@
-"""Metrics against frames, one colour for each level: reward, diversity, tracking error, action-bound violation."""
+"""Metrics against frames, one colour for each level: reward, diversity, tracking error, action-bound violation.
+
+Each is called with axes and a run, or with a run alone: it then has a figure of its own, with a legend.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -25,70 +28,13 @@ from dico.runs import Member, Run
 from dico.schedules import is_scheduled
 from dico.viz.colours import level_colours
 from dico.viz.labels import level_label, levels_title, metric_name
+from dico.viz.own_axes import on_axes
 from dico.viz.style import FAINT, in_thousands, lost, plain_numbers
 
 DASHED: dict[str, Any] = {"linestyle": (0, (4, 3)), "linewidth": 1.1}
 """How desired values are drawn."""
 NOTHING = 0.01
 """Greatest value of an axis on which all is zero."""
-
-
-def plot_reward(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = False) -> Axes:
-    """Mean reward per step of each batch; ``seeds`` adds every seed as a thin line."""
-    axes.set_title("Reward")
-    axes.set_ylabel("reward per step")
-    return _plot(axes, run, curves(run, "reward"), stat, seeds)
-
-
-def plot_diversity(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = False) -> Axes:
-    """Measured diversity, with dashed lines at the desired values; grey where several levels desire the same.
-
-    The line of a schedule is what its members desired of each batch, on average.
-    """
-    axes.set_title("Diversity")
-    axes.set_ylabel(f"measured {metric_name(run)}")
-    _plot_desired(axes, run)
-    return _plot(axes, run, curves(run, controlled_metric(run)), stat, seeds)
-
-
-def plot_box_diversity(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = False) -> Axes:
-    """Diversity over the box of analytical control (eq:snd_continuous), with dashed lines at the desired values."""
-    axes.set_title("Diversity over the box")
-    axes.set_ylabel("SND over the box")
-    _plot_desired(axes, run)
-    return _plot(axes, run, curves(run, "snd_box"), stat, seeds)
-
-
-def plot_outside(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = False) -> Axes:
-    """The share of observations outside the box of analytical control, where nothing is guaranteed."""
-    axes.set_title("Outside the box")
-    axes.set_ylabel("share of observations")
-    plotted = _plot(axes, run, curves(run, "outside"), stat, seeds)
-    plotted.yaxis.set_major_formatter(_percent)
-    return _from_zero(plotted)
-
-
-def plot_tracking(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = False) -> Axes:
-    """How far the measured diversity is from the desired one, in per cent of that; free desires nothing."""
-    axes.set_title("Tracking error")
-    axes.set_ylabel(f"|{'over the box' if over_box(run) else 'measured'} - desired| / desired")
-    plotted = _plot(axes, run, tracking_error(run), stat, seeds, shown=_desires)
-    if not desires(run):
-        axes.text(0.5, 0.5, "nothing desired", transform=axes.transAxes, ha="center", va="center", color=FAINT)
-    plotted.yaxis.set_major_formatter(_percent)
-    return _from_zero(plotted)
-
-
-def plot_action_bound_violation(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = False) -> Axes:
-    """How far the farthest agent's mean action lies outside the action box, on average."""
-    axes.set_title("Action-bound violation")
-    axes.set_ylabel("distance outside the box")
-    return _from_zero(_plot(axes, run, curves(run, "action_bound_violation"), stat, seeds))
-
-
-def desires(run: Run) -> bool:
-    """Whether any member desires a diversity: free does not."""
-    return any(map(_desires, run.members))
 
 
 def level_legend(axes: Axes, run: Run) -> None:
@@ -100,6 +46,70 @@ def level_legend(axes: Axes, run: Run) -> None:
             own = of_level(run, level)
             line.set_label(level_label(level) + lost(int(gone[own].sum()), int(own.sum())))
     axes.legend(title=levels_title(run), loc="upper left", bbox_to_anchor=(1.01, 1.0), alignment="left")
+
+
+@on_axes(level_legend)
+def plot_reward(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = False) -> Axes:
+    """Mean reward per step of each batch; ``seeds`` adds every seed as a thin line."""
+    axes.set_title("Reward")
+    axes.set_ylabel("reward per step")
+    return _plot(axes, run, curves(run, "reward"), stat, seeds)
+
+
+@on_axes(level_legend)
+def plot_diversity(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = False) -> Axes:
+    """Measured diversity, with dashed lines at the desired values; grey where several levels desire the same.
+
+    The line of a schedule is what its members desired of each batch, on average.
+    """
+    axes.set_title("Diversity")
+    axes.set_ylabel(f"measured {metric_name(run)}")
+    _plot_desired(axes, run)
+    return _plot(axes, run, curves(run, controlled_metric(run)), stat, seeds)
+
+
+@on_axes(level_legend)
+def plot_box_diversity(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = False) -> Axes:
+    """Diversity over the box of analytical control (eq:snd_continuous), with dashed lines at the desired values."""
+    axes.set_title("Diversity over the box")
+    axes.set_ylabel("SND over the box")
+    _plot_desired(axes, run)
+    return _plot(axes, run, curves(run, "snd_box"), stat, seeds)
+
+
+@on_axes(level_legend)
+def plot_outside(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = False) -> Axes:
+    """The share of observations outside the box of analytical control, where nothing is guaranteed."""
+    axes.set_title("Outside the box")
+    axes.set_ylabel("share of observations")
+    plotted = _plot(axes, run, curves(run, "outside"), stat, seeds)
+    plotted.yaxis.set_major_formatter(_percent)
+    return _from_zero(plotted)
+
+
+@on_axes(level_legend)
+def plot_tracking(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = False) -> Axes:
+    """How far the measured diversity is from the desired one, in per cent of that; free desires nothing."""
+    axes.set_title("Tracking error")
+    axes.set_ylabel(f"|{'over the box' if over_box(run) else 'measured'} - desired| / desired")
+    plotted = _plot(axes, run, tracking_error(run), stat, seeds, shown=_desires)
+    if not desires(run):
+        axes.text(0.5, 0.5, "nothing desired", transform=axes.transAxes, ha="center", va="center", color=FAINT)
+    plotted.yaxis.set_major_formatter(_percent)
+    return _from_zero(plotted)
+
+
+@on_axes(level_legend)
+def plot_action_bound_violation(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = False) -> Axes:
+    """How far the farthest agent's mean action lies outside the action box, on average."""
+    axes.set_title("Action-bound violation")
+    axes.set_ylabel("distance outside the box")
+    return _from_zero(_plot(axes, run, curves(run, "action_bound_violation"), stat, seeds))
+
+
+def desires(run: Run) -> bool:
+    """Whether any member desires a diversity: free does not."""
+    return any(map(_desires, run.members))
 
 
 def _plot_desired(axes: Axes, run: Run) -> None:
