@@ -1,7 +1,7 @@
 """Our tasks as parallel environments of PettingZoo, for others to train on: ``parallel_env("navigation")``."""
 
 import json
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import torch
@@ -24,7 +24,6 @@ class TaskEnv(ParallelEnv[str, np.ndarray, np.ndarray]):
     clamped. ``infos`` has nothing.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": [], "name": "dico"}
     render_mode = None
 
     def __init__(self, task: Task):
@@ -39,7 +38,7 @@ class TaskEnv(ParallelEnv[str, np.ndarray, np.ndarray]):
         self.observation_spaces = {
             name: spaces.Box(-np.inf, np.inf, (group.obs_dim,), dtype=np.float32) for name, _, group in names
         }
-        self.metadata = {**self.metadata, "name": getattr(task, "name", "dico")}
+        self.metadata = {"render_modes": [], "name": getattr(task, "name", "dico")}
         self.rng, self.state_now, self.time = Random([0]), None, 0
 
     def observation_space(self, agent: str) -> spaces.Space:

@@ -26,7 +26,7 @@ COMMANDS = {
     "report": "Write a page about a run, or about several to compare: curves, decision, maps, episodes, live networks.",
     "map": "Draw where the team is diverse, a panel for each level.",
     "video": "Animate an episode of each level side by side, or who differs from whom over the training.",
-    "export": "Write a member's policies as a file that acts without dico: .pt2 for torch, .onnx for any runtime.",
+    "export": "Write a member's policies as a file that acts without dico (.pt2, .onnx), or all curves (.json).",
     "claims": "Judge the paper's claims by runs: holds, fails or undecided, with intervals over seeds.",
     "bound": "The largest SND that a team can have in an action box.",
     "tasks": "List the tasks: agents, sizes of observations and actions, the paper's diversity levels.",

@@ -7,6 +7,8 @@ from rich.console import Console
 from tyro.conf import Positional
 
 from dico._checks import pairs
+from dico._files import write_json
+from dico.analysis import marl_eval
 from dico.commands import say_where
 from dico.runs import load
 
@@ -18,7 +20,8 @@ class Options:
     run: Positional[Path]
     """The run folder."""
     to: Path = Path("policy.pt2")
-    """The file: .pt2 (runs in torch alone) or .onnx (in any ONNX runtime); or a folder, for all groups in both."""
+    """The file: .pt2 (runs in torch alone) or .onnx (in any ONNX runtime); a folder, for all groups in both; or .json,
+    for all members' curves as marl-eval reads them."""
     snd: str | None = None
     """The member's desired diversity; needed where members differ in it."""
     seed: int = 0
@@ -31,6 +34,11 @@ class Options:
 
 def run(options: Options, console: Console) -> int:
     """Write it, and say where it is."""
+    if options.to.suffix == ".json":
+        options.to.parent.mkdir(parents=True, exist_ok=True)
+        write_json(options.to, marl_eval(load(options.run)))
+        say_where(options.to, console)
+        return 0
     numbers = pairs("where", options.where)
     written = load(options.run).export(options.to, options.snd, options.seed, options.group, **numbers)
     for file in written:

@@ -142,7 +142,8 @@ class PettingZooTask(Task[PettingZooState]):
     def _bring(self, state: PettingZooState) -> np.ndarray:
         batch = state.time.shape
         history = state.history.reshape(-1, *state.history.shape[len(batch) :])
-        return self.pool.bring(*(_numpy(x.flatten()) for x in (state.ticket, state.seed, state.time)), _numpy(history))
+        ticket, seed, time = (_numpy(each.flatten()) for each in (state.ticket, state.seed, state.time))
+        return self.pool.bring(ticket, seed, time, _numpy(history))
 
 
 def pettingzoo(module: str, *, horizon: int = 0, workers: int = 0, **options: Any) -> PettingZooTask:
