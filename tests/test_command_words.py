@@ -34,6 +34,26 @@ def test_help_and_version_import_little():
         assert not loaded & {"torch", "tyro", "numpy", "safetensors", "matplotlib", "jaxtyping", "dico.runs"}
 
 
+def test_a_shell_completes_commands_options_and_tasks(capsys):
+    from dico.commands import main
+
+    assert main(["completion", "bash"]) == 0
+    script = capsys.readouterr().out
+    for words, expected in (
+        ("dico re", {"resume", "report", "reproduce"}),
+        ("dico train --fra", {"--frames", "--frames-per-batch"}),
+        ("dico train nav", {"navigation"}),
+        ("dico export --", {"--to", "--snd", "--seed", "--where", "--group", "--help"}),
+    ):
+        *before, last = words.split()
+        ask = f"COMP_WORDS=({words}); COMP_CWORD={len(before)}; _dico; printf '%s\\n' \"${{COMPREPLY[@]}}\""
+        done = subprocess.run(["bash", "-c", script + ask], capture_output=True, text=True, check=True)
+        assert set(done.stdout.split()) == expected, last
+    assert main(["completion", "zsh"]) == 0
+    assert "bashcompinit" in capsys.readouterr().out
+    assert main(["completion", "fish"]) == 2
+
+
 LINES = {
     ("train", "--total-timesteps", "100"): "there is no option --total-timesteps: it is --frames here",
     ("train", "--num_envs", "3"): "there is no option --num_envs: it is --envs here",

@@ -29,6 +29,7 @@ COMMANDS = {
     "export": "Write a member's policies as a file that acts without dico (.pt2, .onnx), or all curves (.json).",
     "claims": "Judge the paper's claims by runs: holds, fails or undecided, with intervals over seeds.",
     "bound": "The largest SND that a team can have in an action box.",
+    "completion": "Print a script by which bash or zsh complete the names of commands, options and tasks.",
     "tasks": "List the tasks: agents, sizes of observations and actions, the paper's diversity levels.",
 }
 """The commands, each in the file of its name, and what it does."""

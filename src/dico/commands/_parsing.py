@@ -75,19 +75,24 @@ def _unknown(words: Sequence[str], kind: Any) -> str:
         return f"there is nothing to do with {' '.join(words)!r}"
     name = flag.partition("=")[0].replace("_", "-")
     meant = OTHERS.get(name)
-    known = set(_flags(kind))
+    known = set(flags_of(kind))
     if meant is not None and (meant in known or " " in meant) and ("--frames" in known or meant in known):
         return f"there is no option {flag}: it is {meant} here"
     near = get_close_matches(name, known, n=1)
     return f"there is no option {flag}" + (f"; did you mean {near[0]}?" if near else "")
 
 
-def _flags(kind: Any) -> Iterator[str]:
-    """Of a dataclass and of those in it."""
+def flags_of(kind: Any) -> Iterator[str]:
+    """The options of a dataclass and of those in it; what has no name, but a place, is no option."""
     types = get_type_hints(kind, include_extras=True)
     for each in fields(kind):
-        inner = [part for part in (types[each.name], *get_args(types[each.name])) if is_dataclass(part)]
+        parts = (types[each.name], *get_args(types[each.name]))
+        inner = [part for part in parts if is_dataclass(part)]
         if inner:
-            yield from _flags(inner[0])
-        else:
+            yield from flags_of(inner[0])
+        elif not any(_is_positional(part) for part in parts):
             yield f"--{each.name.replace('_', '-')}"
+
+
+def _is_positional(part: Any) -> bool:
+    return part in get_args(tyro.conf.Positional[int])[1:]
