@@ -1,6 +1,5 @@
 """A run, opened: its settings, its numbers and its policies."""
 
-import math
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
@@ -17,8 +16,10 @@ from dico._checks import check_choice, check_positive
 from dico.analytical import mlp_policy
 from dico.constraints import equal, parse_constraint
 from dico.dial import DialDiCo, dialled_mlp
-from dico.members import FIELDS, NUMBERS, Member, text_of, varying
+from dico.members import FIELDS, Member
 from dico.policy import DiCo
+from dico.runs.arrays import as_array
+from dico.runs.choosing import one_member, select_members
 from dico.runs.episodes import Recording, record
 from dico.runs.exporting import export_groups
 from dico.runs.reading import warn
@@ -133,18 +134,7 @@ class Run:
         """
         wanted = self._group(group)["name"]
         rows = [row for row in self._rows if row.get("group", wanted) == wanted]
-        if rows:
-            check_choice("name", name, {key: None for row in rows for key in row})
-        iterations = max((row["iteration"] for row in rows), default=0)
-        having = [row for row in rows if name in row]  # a run that an older version began has lines without
-        several = (len(having[0][name]),) if having and isinstance(having[0][name], list) else ()
-        values = torch.full((len(self.members), iterations, *several), torch.nan, dtype=torch.float64)
-        if any(len(row[name]) != several[0] if several else isinstance(row[name], list) for row in having):
-            raise RunError(f"{name} of {self.folder} has not as many numbers in every line")
-        if having:
-            place = torch.tensor([(row["member"], row["iteration"] - 1) for row in having]).T
-            values[*place] = torch.tensor([_numbers(row[name]) for row in having], dtype=torch.float64)
-        return values
+        return as_array(rows, name, len(self.members), self.folder)
 
     def frame(self) -> Any:
         """All lines as a pandas frame, with what each member desired as numbers too.
@@ -294,11 +284,7 @@ class Run:
         >>> run.member(snd=0.3, seed=1).name
         'snd=0.3,seed=1'
         """
-        first, *others = found = self.select(snd, seed, **numbers)
-        if others:
-            differing = ", ".join(f"{_name_of(name)} {_values(found, name)}" for name in varying(found))
-            raise RunError(f"{len(found)} members have {_wanted(snd, seed, numbers)}: choose one by {differing}")
-        return first
+        return one_member(self.members, snd, seed, numbers)
 
     def select(self, snd: str | float | None = None, seed: int | None = None, **numbers: float) -> list[Member]:
         """All members with a desired diversity, a seed and numbers, of those that are given; an error if none has them.
@@ -306,20 +292,7 @@ class Run:
         >>> [member.seed for member in run.select(snd=0.3)]
         [0, 1]
         """
-        for name in numbers:
-            check_choice("field", name, NUMBERS)
-        wanted = dict(numbers) if seed is None else {"seed": seed, **numbers}
-        text = None if snd is None else parse_constraint(str(snd)).texts()[0]
-        found = [
-            member
-            for member in self.members
-            if text in (None, member.constraint) and all(getattr(member, name) == wanted[name] for name in wanted)
-        ]
-        if not found:
-            fields = "; ".join(f"{_name_of(name)} {_values(self.members, name)}" for name in varying(self.members))
-            seeds = ", ".join(map(str, sorted({member.seed for member in self.members})))
-            raise RunError(f"no member has {_wanted(text, seed, numbers)}; there are {fields} with seeds {seeds}")
-        return found
+        return select_members(self.members, snd, seed, numbers)
 
     @cached_property
     def _rows(self) -> tuple[Row, ...]:
@@ -369,29 +342,3 @@ class Run:
 
 def _having(tensors: Mapping[str, Tensor], text: str) -> dict[str, Tensor]:
     return {name: tensor for name, tensor in tensors.items() if text in name}
-
-
-def _numbers(value: Any) -> Any:
-    """What :func:`plain` wrote, with NaN for null."""
-    if isinstance(value, list):
-        return [_numbers(number) for number in value]
-    return math.nan if value is None else value
-
-
-def _name_of(field: str) -> str:
-    return "snd" if field == "constraint" else field
-
-
-def _values(members: Sequence[Member], field: str) -> str:
-    """Each value once, as they come."""
-    return ", ".join(dict.fromkeys(text_of(member, field) for member in members))
-
-
-def _wanted(snd: str | float | None, seed: int | None, numbers: Mapping[str, float]) -> str:
-    """What was asked for, in words.
-
-    >>> _wanted("1", 0, {"tau": 0.1}), _wanted(None, None, {"tau": 0.1})
-    ('snd=1, tau=0.1 and seed=0', 'tau=0.1')
-    """
-    fields = ", ".join(f"{name}={value}" for name, value in {"snd": snd, **numbers}.items() if value is not None)
-    return " and ".join(part for part in (fields, "" if seed is None else f"seed={seed}") if part)
