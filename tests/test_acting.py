@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
@@ -43,6 +43,7 @@ SORTS.remove(("analytical", "agent_std_paper"))  # which it does not have
 @pytest.mark.parametrize(("sort", "kind"), SORTS)
 @pytest.mark.parametrize("squash_shared", [False, True])
 @given(st.integers(0, 2**31), st.floats(0.1, 50))
+@settings(max_examples=15)
 def test_actions_are_in_the_box_whatever_is_seen(sort, kind, squash_shared, seed, size):
     policy = policy_of(sort, kind, squash_shared=squash_shared)
     generator = torch.Generator().manual_seed(seed)

@@ -108,12 +108,17 @@ def given(tmp_path_factory):
     return file, inputs
 
 
-@pytest.mark.parametrize(("ending", "code"), [(".pt2", TORCH_ALONE), (".onnx", ONNX_ALONE)])
-def test_a_file_acts_as_the_policy_in_a_process_without_dico(tmp_path, given, ending, code):
+SOME, OTHERS = ("squashed", "dial", "own"), ("deterministic", "agent_std_paper", "analytical", "finn")
+"""Torch takes its time to write them."""
+
+
+@pytest.mark.parametrize("names", [SOME, pytest.param(OTHERS, marks=pytest.mark.slow)], ids=["some", "others"])
+@pytest.mark.parametrize(("ending", "code"), [(".pt2", TORCH_ALONE), (".onnx", ONNX_ALONE)], ids=["torch", "onnx"])
+def test_a_file_acts_as_the_policy_in_a_process_without_dico(tmp_path, given, ending, code, names):
     file, inputs = given
-    found = policies()
-    if ending == ".onnx":  # a few: torch takes its time to write them
-        found = {name: found[name] for name in ("deterministic", "analytical", "dial", "own")}
+    every = policies()
+    assert {*SOME, *OTHERS} == every.keys()
+    found = {name: every[name] for name in names}
     for name, policy in found.items():
         export(policy, tmp_path / (name + ending), obs_dim=OBS)
     python(code, file, *(tmp_path / (name + ending) for name in found))
@@ -128,6 +133,16 @@ def test_a_file_acts_as_the_policy_in_a_process_without_dico(tmp_path, given, en
             expected.append(policy.act(inputs["obs"], deterministic=True).flatten())
         gotten = torch.from_numpy(np.load(tmp_path / f"{name}{ending}.npy"))
         torch.testing.assert_close(gotten, torch.cat(expected), atol=1e-5, rtol=1e-5, msg=name)
+
+
+def test_a_policy_itself_is_exported_for_any_batch():
+    torch.manual_seed(0)
+    policy = dico.DiCo.mlp(AGENTS, OBS, ACT, 0.5, **BOX)
+    shapes = ({0: torch.export.Dim("batch", min=1)},)
+    program = torch.export.export(policy, (torch.zeros(2, AGENTS, OBS),), dynamic_shapes=shapes).module()
+    for batch in (1, 5, 3000):  # more than the 2048 rows from which on a compiler takes another way
+        obs = torch.randn(batch, AGENTS, OBS)
+        torch.testing.assert_close(program(obs), policy(obs))
 
 
 def test_diversity_goes_with_the_scale(tmp_path):

@@ -1,5 +1,7 @@
 """PettingZoo both ways: its environments as tasks, in worker processes, and our tasks as its environments."""
 
+import os
+import signal
 import subprocess
 import sys
 import time
@@ -12,6 +14,7 @@ import torch
 from command_line import dico as command
 
 from dico.adapters.pettingzoo import parallel_env
+from dico.experiments import preset
 from dico.random import Random
 from dico.runs import evaluate, load
 from dico.tasks import TASKS, from_settings, map_state, pettingzoo
@@ -169,6 +172,51 @@ def test_a_training_repeats_and_resumes_exactly(tmp_path):
     for one, two in zip(rows, again, strict=True):
         assert {k: v for k, v in one.items() if k != "seconds"} == {k: v for k, v in two.items() if k != "seconds"}
     assert evaluate(load(tmp_path / "whole"), episodes=3) == evaluate(load(tmp_path / "half"), episodes=3)
+
+
+@pytest.mark.unchecked
+def test_members_in_turns_see_what_they_see_together(tmp_path):
+    """Blocks put states aside and back: environments follow."""
+    config = Config(**TINY, task=f"pettingzoo:{WALK}", task_options=("workers=1",), snd=("0.3", "free"))
+    together = train(config, tmp_path / "together", device="cpu").rows()
+    in_turns = train(config, tmp_path / "turns", device="cpu", block=1).rows()
+    for one, two in zip(together, in_turns, strict=True):
+        assert two["reward"] == pytest.approx(one["reward"], rel=1e-4)
+        assert two["snd"] == pytest.approx(one["snd"], rel=1e-4)
+
+
+@pytest.mark.unchecked
+def test_ctrl_c_writes_a_checkpoint_and_leaves_no_process(tmp_path):
+    words = ["train", f"pettingzoo:{WALK}", "--snd", "0.3", "--seeds", "1", "--frames", "4000000", "--envs", "4",
+             "--frames-per-batch", "40", "--hidden", "8", "--device", "cpu",
+             "--run", str(tmp_path / "run")]  # fmt: skip
+    path = {**os.environ, "PYTHONPATH": ":".join(sys.path)}
+    process = subprocess.Popen([sys.executable, "-m", "dico", *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                               text=True, env=path, start_new_session=True)  # fmt: skip
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and not (tmp_path / "run" / "metrics.jsonl").exists():
+        time.sleep(0.05)
+    time.sleep(0.5)
+    workers = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    assert workers
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does, to all of its group
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == 130, out
+    assert "Traceback" not in out
+    assert "go on with: dico resume" in out
+    assert not any(_runs(pid) for pid in workers)
+    assert load(tmp_path / "run").checkpoints()
+
+
+@pytest.mark.slow
+@pytest.mark.unchecked
+def test_a_team_learns_to_spread_at_a_desired_diversity(tmp_path):
+    """Two minutes on two cores: MPE's simple_spread, two agents, desired SND 0.5, two seeds."""
+    config = preset("quick", "pettingzoo:mpe2.simple_spread_v3", task_options=("N=2",), snd=("0.5",), frames=120_000)
+    run = train(config, tmp_path / "run", device="cpu")
+    reward = run.metric("reward").mean(0)
+    assert reward[-3:].mean() > reward[:2].mean() + 0.08
+    assert run.metric("snd")[:, -3:].mean().item() == pytest.approx(0.5, rel=0.05)
 
 
 @pytest.mark.unchecked
