@@ -191,6 +191,7 @@ def test_a_run_exports_by_command_and_from_python(tmp_path, capsys):
         (("--snd", "2"), "no member has snd=2"),
         (("--snd", "1", "--to", "policy.txt"), "exported to a file .pt2 or .onnx, or to a folder, got policy.txt"),
         (("--snd", "1", "--group", "green"), "group must be one of agents, got 'green'"),
+        (("--snd", "1", "--to", "/proc/1/policy.pt2"), "/proc/1/"),
     ):
         status, _, err = command(capsys, "export", run.folder, *words)
         assert status == 2

@@ -102,7 +102,8 @@ def export(policy: DiCo, to: str | Path, *, obs_dim: int | None = None, about: M
             if path.suffix == ".onnx":
                 _write_onnx(program, acting, scratch, told)
             else:
-                torch.export.save(program, scratch, extra_files={ABOUT: told})
+                with scratch.open("wb") as file:  # torch's own error of a disk is none of the system's
+                    torch.export.save(program, file, extra_files={ABOUT: told})
     return path
 
 

@@ -15,7 +15,8 @@ WORDS: tuple[str, ...] = (
     "--freeze", "--checkpoint-every", "--algorithm", "--minibatch", "--scale", "--folder", "-h", "--", "-1", "0", "1",
     "0.3", "free", ">=0.3", "<=-1", "0.5..0.2", "1e400", "nan", "inf", "99999999999999999999999", "quick", "paper",
     "tuned", "cuda", "cpu", "meta", "tpu", "tau=0.1,0.01", "tau=", "=", "lr=x", "n_agents=0", "n_agents=1e9", "None",
-    "vmas:navigation", "vmas:nothing", "vmas:", "os:system", "builtins:exit", "mine:Mine", "/", "/dev/null", "/proc/1",
+    "vmas:navigation", "vmas:nothing", "vmas:", "pettingzoo:nothing", "pettingzoo:", "--config", "--to",
+    "os:system", "builtins:exit", "mine:Mine", "/", "/dev/null", "/proc/1",
     ".", "..", "a" * 300, "\x01", "💥", "[red]", "[/red]", "", " ", "true", "{}", "[]", "ippo", "maddpg", "nobody",
 )  # fmt: skip
 COMMANDS = (
