@@ -1,5 +1,6 @@
 """What a user sees of a training: a live table and bar on a terminal, plain lines elsewhere."""
 
+import os
 import time
 from abc import ABC, abstractmethod
 from collections import defaultdict
@@ -19,6 +20,10 @@ from dico.tasks import OUTCOMES
 from dico.training.blocks import AnyPopulation
 
 SECONDS_BETWEEN_LINES = 5.0
+NOTEBOOK = "JPY_PARENT_PID"
+"""What Jupyter sets for its kernels, and so for what they start."""
+LONG = 60.0
+"""Seconds of a training from which on it is said beforehand how long it will take."""
 
 
 def level_table(rows: Sequence[dict[str, Any]], title: str | None = None) -> Table:
@@ -40,7 +45,7 @@ def level_table(rows: Sequence[dict[str, Any]], title: str | None = None) -> Tab
             table.add_column(f"{group} {name}".strip(), justify="right")
     for name in told:
         table.add_column(name, justify="right")
-    for members in _by_level(rows).values():
+    for members in by_level(rows).values():
         first = member_of(members[0])
         seeds = str(len({row["member"] for row in members}))
         cells = [first.constraint, *(text_of(first, name) for name in varied), seeds]
@@ -54,21 +59,26 @@ def level_table(rows: Sequence[dict[str, Any]], title: str | None = None) -> Tab
 class Display(ABC):
     """What a live and a plain one have in common."""
 
-    def __init__(self, console: Console):
-        self.console = console
+    def __init__(self, console: Console, remark: str = ""):
+        self.console, self.remark = console, remark
 
     def begin(self, population: AnyPopulation, folder: Path) -> None:
         """Say what is trained."""
         self.population = population
-        self.compiling = population.stage.compiles
-        self.say(_title(population, folder))
+        self.compiling, self.estimated = population.stage.compiles, False
+        self.say(_title(population, folder) + self.remark)
 
     def say(self, message: str) -> None:
         """A line."""
         self.console.print(message, markup=False, highlight=False, soft_wrap=not self.console.is_terminal)
 
     def iteration(self, rows: Sequence[dict[str, Any]], seconds: float) -> None:
-        """Show it."""
+        """Show it; the first that was not compiled tells how long all will take."""
+        if not (self.estimated or self.compiling):
+            self.estimated = True
+            left = seconds * (self.population.config.iterations - self.population.iteration)
+            if left > LONG:
+                self.say(f"all {self.population.config.frames:,} frames will take about {duration(left)} more")
         self.show(rows, seconds)
         self.compiling = False
 
@@ -120,7 +130,7 @@ class PlainProgress(Display):
         if time.monotonic() - self.last < SECONDS_BETWEEN_LINES and not self.population.finished:
             return
         self.last = time.monotonic()
-        levels = "; ".join(f"{level}: {_in_a_line(members)}" for level, members in _by_level(rows).items())
+        levels = "; ".join(f"{level}: {_in_a_line(members)}" for level, members in by_level(rows).items())
         remaining = self.population.config.iterations - self.population.iteration
         left = "" if self.compiling else f", {seconds * remaining:.0f} s left"
         done = f"{self.population.frames:,} of {_total(self.population):,} frames"
@@ -130,9 +140,22 @@ class PlainProgress(Display):
         """Nothing to tidy up."""
 
 
-def make_progress(console: Console) -> LiveProgress | PlainProgress:
-    """What suits where the output goes."""
-    return LiveProgress(console) if console.is_terminal else PlainProgress(console)
+def duration(seconds: float) -> str:
+    """A time in words, as precise as an estimate is.
+
+    >>> duration(50), duration(200), duration(9000)
+    ('50 s', '3 min', '2.5 h')
+    """
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def make_progress(console: Console, remark: str = "") -> LiveProgress | PlainProgress:
+    """What suits where the output goes: a notebook's cell is no terminal, though `!dico` looks like one."""
+    in_notebook = console.is_jupyter or NOTEBOOK in os.environ
+    kind = LiveProgress if console.is_terminal and not in_notebook else PlainProgress
+    return kind(console, remark)
 
 
 def _title_of(metric: str) -> str:
@@ -143,11 +166,11 @@ def _varying(rows: Sequence[dict[str, Any]]) -> list[str]:
     return varying([member_of(row) for row in rows])
 
 
-def _by_level(rows: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+def by_level(rows: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
     """The rows of each level, as they come.
 
     >>> rows = [{"member": k, "constraint": "1", "seed": 0, "tau": tau} for k, tau in enumerate((0.1, 0.01))]
-    >>> list(_by_level(rows))
+    >>> list(by_level(rows))
     ['tau=0.1', 'tau=0.01']
     """
     by, levels = _varying(rows), defaultdict(list)

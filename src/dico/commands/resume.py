@@ -19,6 +19,8 @@ class Options:
 
     run: Positional[Path]
     """The run folder."""
+    frames: int | None = None
+    """Train it longer, to as many environment steps of each member in all; exactly as if it had been begun so."""
     device: str = "auto"
     """auto, cpu or cuda."""
     block: int | None = None
@@ -33,6 +35,8 @@ def run(options: Options, console: Console) -> int:
     """Resume, with its progress shown."""
 
     def start(observers: Sequence[Observer]) -> Run:
-        return resume(options.run, device=options.device, block=options.block, observers=observers)
+        return resume(
+            options.run, frames=options.frames, device=options.device, block=options.block, observers=observers
+        )
 
     return follow(start, console, tensorboard=options.tensorboard, wandb=options.wandb)

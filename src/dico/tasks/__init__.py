@@ -1,4 +1,4 @@
-"""The paper's tasks as pure functions of tensors, and any VMAS scenario behind the same functions."""
+"""The paper's tasks as pure functions of tensors; behind the same functions, VMAS and PettingZoo."""
 
 from collections.abc import Sequence
 from dataclasses import fields
@@ -21,6 +21,7 @@ from dico.tasks.base import (
 from dico.tasks.dispersion import Dispersion
 from dico.tasks.navigation import Navigation, SameGoal
 from dico.tasks.own import imported, name_of, options_of, own
+from dico.tasks.pettingzoo import FAMILIES, PREFIX, pettingzoo
 from dico.tasks.reverse_transport import ReverseTransport
 from dico.tasks.sampling import Sampling
 from dico.tasks.scene import Legend, Scene
@@ -56,6 +57,7 @@ __all__ = [
     "of_group",
     "outcomes_of",
     "own",
+    "pettingzoo",
     "trust",
     "vmas",
     "where_done",
@@ -81,14 +83,17 @@ def make(name: str, **options: Any) -> Task:
 def from_settings(name: str, options: Sequence[str] = ()) -> Task:
     """A task as a configuration names it, its options as name=value.
 
-    The name is one of :data:`TASKS`, ``vmas:SCENARIO``, or ``module:function`` for your own.
+    The name is one of :data:`TASKS`, ``vmas:SCENARIO``, ``pettingzoo:MODULE``, or ``module:function`` for your own.
 
     >>> from_settings("tag", ["n_agents=4"]).n_red
     3
     """
     settings = pairs("task_options", tuple(options))
-    if is_wrapped(name):
+    if name.startswith(WRAPPED):
         return vmas(name.removeprefix(WRAPPED), **settings)
+    if name.startswith(PREFIX):
+        trust(name.removeprefix(PREFIX).partition(":")[0])
+        return pettingzoo(name.removeprefix(PREFIX), **settings)
     return own(name, **settings) if ":" in check_name(name) else make(name, **settings)
 
 
@@ -104,8 +109,12 @@ def from_folder(name: str, options: Sequence[str] = ()) -> Task:
 
 
 def check_known(name: str) -> None:
-    """An error if a folder names a task that is neither dico's nor trusted."""
-    if ":" in name and not is_wrapped(name):
+    """An error if a folder names a task that is neither dico's, nor VMAS's or PettingZoo's, nor trusted."""
+    if name.startswith(PREFIX):
+        module = name.removeprefix(PREFIX)
+        if ":" in module or module.partition(".")[0] not in FAMILIES:
+            check_trusted("task", module)
+    elif ":" in name and not name.startswith(WRAPPED):
         check_trusted("task", name)
 
 
@@ -126,9 +135,9 @@ def describe(task: Any) -> tuple[str, tuple[str, ...]]:
 
 
 def is_wrapped(name: str) -> bool:
-    """Whether a task's name is that of a VMAS scenario.
+    """Whether a task's name is that of a VMAS scenario or a PettingZoo environment.
 
     >>> is_wrapped("vmas:balance"), is_wrapped("navigation")
     (True, False)
     """
-    return name.startswith(WRAPPED)
+    return name.startswith((WRAPPED, PREFIX))

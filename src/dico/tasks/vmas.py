@@ -18,7 +18,7 @@ from torch import Tensor
 
 from dico._checks import check_choice, check_number
 from dico.random import Random
-from dico.tasks.base import Group, Task, check_shape
+from dico.tasks.base import Group, Task, check_shape, group_by_name
 from dico.tasks.scene import Box, Circle, Line, Scene
 
 PROBES = (3, 5)
@@ -96,17 +96,8 @@ class VmasTask(Task[VmasState]):
     @property
     def groups(self) -> tuple[Group, ...]:
         """Agents called ``name_i`` form the group ``name``; if that makes one group, it is called ``agents``."""
-        members: dict[str, list[int]] = {}
-        for i, agent in enumerate(self._probe.agents):
-            name, _, number = agent.name.rpartition("_")
-            members.setdefault(name if number.isdigit() else "", []).append(i)
-        if len(members) == 1 or "" in members:
-            members = {"agents": list(range(self.n_agents))}
         sizes = [space.shape[0] for space in self._probe.observation_space]
-        for name, agents in members.items():
-            if len({sizes[i] for i in agents}) > 1:
-                raise ValueError(f"agents of group {name!r} must observe as much as each other, got {sizes}")
-        return tuple(Group(name, tuple(agents), sizes[agents[0]]) for name, agents in members.items())
+        return group_by_name([agent.name for agent in self._probe.agents], sizes)
 
     @property
     def action_low(self) -> tuple[float, ...]:

@@ -24,6 +24,7 @@ from dico.training.algorithms import ALGORITHMS
 from dico.training.blocks import AnyPopulation, Blocks, enough_memory, make_population, memory_messages
 from dico.training.checkpoint import back_to, check_space, newest_whole, replay_store, restore, save
 from dico.training.config import Config
+from dico.training.longer import lengthen, rewrite_config
 from dico.training.machine import machine
 from dico.training.observers import Observer
 from dico.training.options import SessionOptions
@@ -71,10 +72,16 @@ def train(
 
 
 def resume(
-    folder: str | Path, *, config: Config | None = None, observers: Sequence[Observer] = (), **options: Any
+    folder: str | Path,
+    *,
+    frames: int | None = None,
+    config: Config | None = None,
+    observers: Sequence[Observer] = (),
+    **options: Any,
 ) -> Run:
     """Go on with a run from its newest whole checkpoint, exactly as if it had never stopped.
 
+    ``frames`` trains it longer, finished or not, as if it had been begun for as many (:mod:`dico.training.longer`).
     ``options`` are device and block; the others are those that the run was started with.
     """
     run = load(folder)
@@ -93,12 +100,15 @@ def resume(
     if config is not None and config != saved:
         changed = ", ".join(config.differs_from(saved))
         raise RunError(f"{folder} was trained with another configuration ({changed}): start a new run with this one")
+    wanted = saved if frames is None else lengthen(saved, frames)
     given = {name: value for name, value in options.items() if value is not None}
     chosen = _options({**run.session, **given})
     stage = chosen.make_stage()
     with enough_memory(stage.device, chosen.block or len(saved.members), f"dico resume {folder}"):
-        session = Session(make_population(saved, stage, chosen.block), run.folder, chosen, observers)
+        session = Session(make_population(wanted, stage, chosen.block), run.folder, chosen, observers)
     with _alone(run.folder):
+        if wanted != saved:
+            rewrite_config(run.folder, wanted)
         return session.run(again=True)
 
 
@@ -281,6 +291,20 @@ def _alone(folder: Path) -> Iterator[None]:
                     stacklevel=3,
                 )
         yield
+
+
+def is_in_training(folder: Path) -> bool:
+    """Whether a process holds the run folder; not known, and so not, where there are no locks."""
+    if fcntl is None or not (folder / LOCK).is_file():
+        return False
+    with (folder / LOCK).open() as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+    return False
 
 
 def _write(metrics: TextIO, rows: Sequence[dict[str, Any]]) -> None:
