@@ -1,11 +1,9 @@
 """``dico reproduce``."""
 
 import os
-import signal
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from tyro.conf import OmitArgPrefixes, Positional
@@ -17,9 +15,9 @@ from dico.commands._follow import follow
 from dico.commands._together import run_together
 from dico.experiments import EXPERIMENTS, Training, plan
 from dico.runs import Run, RunError, load
-from dico.training.blocks import AnyPopulation
 from dico.training.observers import Observer
 from dico.training.options import SessionOptions
+from dico.training.stopping import StopWhen
 
 
 @dataclass(frozen=True)
@@ -121,7 +119,7 @@ def _summary(training: Training) -> Path:
 
 def _one_by_one(trainings: Sequence[Training], options: Options, console: Console) -> int:
     """Train them in this process; the exit status."""
-    watchers: list[Observer] = [] if options.part_of is None else [EndWith(options.part_of)]
+    watchers: list[Observer] = [] if options.part_of is None else [StopWhen(lambda: os.getppid() != options.part_of)]
     for training in trainings:
         say(f"{training.name}: {training.experiment.purpose}", console)
 
@@ -133,27 +131,6 @@ def _one_by_one(trainings: Sequence[Training], options: Options, console: Consol
             return status
         finish(training, options, console)
     return 0
-
-
-class EndWith:
-    """An observer that stops the training, with a checkpoint, once the process that started it is no more."""
-
-    def __init__(self, parent: int):
-        self.parent = parent
-
-    def begin(self, population: AnyPopulation, folder: Path) -> None:
-        """Nothing yet."""
-
-    def say(self, message: str) -> None:
-        """Others say it."""
-
-    def iteration(self, rows: Sequence[dict[str, Any]], seconds: float) -> None:  # noqa: ARG002
-        """As Ctrl-C does it."""
-        if os.getppid() != self.parent:
-            signal.raise_signal(signal.SIGINT)
-
-    def end(self) -> None:
-        """Nothing to tidy up."""
 
 
 def _words(options: Options) -> list[str]:
