@@ -43,12 +43,12 @@ def train(
         raise ValueError(f"config must be a dico.training.config.Config, such as preset('quick') gives, got {config!r}")
     chosen = _options(options)
     stage = chosen.make_stage()
-    with _place(folder, config) as place:
+    with place_for(folder, config) as place:
         with enough_memory(stage.device, chosen.block or len(config.members), f"dico train {config.task}"):
             session = Session(make_population(config, stage, chosen.block), place, chosen, observers)
         check_space(place, session.population, session.replay)
         with alone(place):
-            _check_free(place)  # another training may have been as quick
+            check_free(place)  # another training may have been as quick
             describe(session.population, place, chosen)
             return session.run()
 
@@ -171,10 +171,10 @@ class Session:
 
 
 @contextmanager
-def _place(folder: str | Path | None, config: Config) -> Iterator[Path]:
+def place_for(folder: str | Path | None, config: Config) -> Iterator[Path]:
     """The run folder: the one that was named, or a new one under ``runs``, which goes again if nothing is written."""
     if folder is not None:
-        _check_free(Path(folder))
+        check_free(Path(folder))
         yield Path(folder)
         return
     stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
@@ -215,7 +215,8 @@ def is_free(folder: Path) -> bool:
     )
 
 
-def _check_free(folder: Path) -> None:
+def check_free(folder: Path) -> None:
+    """An error if a new run may not go there."""
     if not is_free(folder):
         raise RunError(f"{folder} exists already: choose another folder, or `dico resume {folder}`")
 
