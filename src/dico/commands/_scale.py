@@ -12,8 +12,11 @@ from dico.commands import say
 from dico.members import level_text, varying
 from dico.runs import Run, load
 from dico.scale.backends import Backend
+from dico.scale.on_ray import OnRay
+from dico.scale.on_slurm import OnSlurm
 from dico.scale.pieces import Piece
 from dico.scale.planner import cut, members_that_fit
+from dico.scale.processes import Processes
 from dico.scale.start import Announce, Planned, planned, resume, train
 from dico.training.config import Config
 from dico.training.observers import Observer
@@ -66,16 +69,14 @@ class ScaleOptions:
         """What starts the workers; ``levels`` is how many jobs to make for a scheduler that has room for any number."""
         self.check(device)
         if self.on == "ray":
-            from dico.scale.on_ray import OnRay
-
             return OnRay(self.address, self.cpus, device)
         if self.on == "slurm":
-            from dico.scale.on_slurm import OnSlurm
-
-            return OnSlurm(pairs("slurm", self.slurm), device, at_once=levels)
-        from dico.scale.processes import Processes
-
+            return self.on_slurm(device, levels)
         return Processes([name.strip() for name in (self.devices or device).split(",")])
+
+    def on_slurm(self, device: str, levels: int) -> OnSlurm:
+        """Slurm, which needs the scripts' parameters."""
+        return OnSlurm(pairs("slurm", self.slurm), device, at_once=levels)
 
 
 def in_pieces(
@@ -98,7 +99,7 @@ def go_on_in_pieces(
 
 def dry_run(config: Config, session: SessionOptions, scale: ScaleOptions, console: Console) -> int:
     """Print what would be submitted, and submit nothing; the exit status."""
-    backend = scale.backend(session.device, len(config.members) // config.seeds)
+    backend = scale.on_slurm(session.device, len(config.members) // config.seeds)
     parts = cut(config, backend.room.at_once, session.block or members_that_fit(config, backend.room))
     named = [Piece(f"{k:03d}", part) for k, part in enumerate(parts)]
     announcing(console)(planned(config, named, backend))

@@ -63,8 +63,8 @@ class Pieces:
         write_json(self.path / PLAN, sealed({"pieces": [asdict(piece) | {"members": list(piece.members)}
                                                         for piece in pieces]}))  # fmt: skip
         known = {piece.name for piece in pieces}
-        for path in self.path.iterdir():
-            if path.name.split(".")[0] not in known and path.name not in (PLAN, DRIVER):
+        for path in self.path.glob("[0-9]*"):
+            if path.name.split(".")[0] not in known:
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
 
     def new_names(self, count: int) -> list[str]:
