@@ -69,8 +69,8 @@ class Pieces:
 
     def new_names(self, count: int) -> list[str]:
         """Names that no piece has had."""
-        taken = [int(path.name.split(".")[0]) for path in self.path.glob("[0-9]*")]
-        first = max(taken, default=-1) + 1
+        written = [path.name.split(".")[0] for path in self.path.glob("[0-9]*")]
+        first = 1 + max(map(int, [*written, *(piece.name for piece in self.read())]))
         return [f"{first + k:03d}" for k in range(count)]
 
     def folder(self, piece: Piece) -> Path:
