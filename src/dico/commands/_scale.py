@@ -36,7 +36,8 @@ class ScaleOptions:
     devices: str | None = None
     """Train on several devices of this machine, a process each: cuda:0,cuda:1."""
     address: str | None = None
-    """--on ray: the cluster's address; by default the one that runs here, or else a new one on this machine."""
+    """--on ray: the cluster's address, host:port, or auto for the one that runs here; by default $RAY_ADDRESS, or else
+    a new one on this machine."""
     cpus: int = 1
     """--on ray: processor cores for each piece; where the cluster has GPUs, each has one of them too."""
     slurm: tuple[str, ...] = ()

@@ -91,16 +91,18 @@ class OnRay:
             self.ray.shutdown()
 
     def _connect(self, address: str | None) -> None:
+        """To a cluster that runs, or to one that is started here and ends with this process."""
         quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR", "configure_logging": True}
+        address = address or os.environ.get("RAY_ADDRESS")
         try:
-            if address or os.environ.get("RAY_ADDRESS"):
-                self.ray.init(address=address, **quiet)
-                return
-            try:
-                self.ray.init(address="auto", **quiet)
-            except ConnectionError:  # none runs here
+            if address is None:
                 self.ray.init(address="local", include_dashboard=False, object_store_memory=OBJECT_STORE, **quiet)
-        except (ConnectionError, ValueError, RuntimeError) as error:
+                return
+            host, _, port = address.rpartition(":")
+            if host and port.isdigit():  # Ray itself would try for minutes
+                socket.create_connection((host.removeprefix("ray://").strip("[]"), int(port)), timeout=10).close()
+            self.ray.init(address=address, **quiet)
+        except (OSError, ValueError, RuntimeError) as error:
             raise ValueError(f"no Ray cluster can be reached at {address or 'this machine'}: {_line(error)}") from None
 
     def _head(self) -> tuple[str, int] | None:
