@@ -12,9 +12,11 @@ from dico import viz
 from dico.commands import say, say_where
 from dico.commands._claims import tables
 from dico.commands._follow import follow
+from dico.commands._scale import ScaleOptions, dry_run, go_on_in_pieces, in_pieces
 from dico.commands._together import run_together
 from dico.experiments import EXPERIMENTS, Training, plan
 from dico.runs import Run, RunError, load
+from dico.runs.schema import PIECES
 from dico.training.observers import Observer
 from dico.training.options import SessionOptions
 from dico.training.stopping import StopWhen
@@ -44,6 +46,7 @@ class Options:
     redraw: bool = False
     """Train nothing: judge and draw again by the summaries that the folder holds, FOLDER/PRESET/EXPERIMENT.json."""
     session: OmitArgPrefixes[SessionOptions] = field(default_factory=SessionOptions)
+    machines: OmitArgPrefixes[ScaleOptions] = field(default_factory=ScaleOptions)
     part_of: int | None = None
     """Given by --together: the process that trains several and judges them in the end; if it is killed, this one stops
     with a checkpoint."""
@@ -67,11 +70,19 @@ def run(options: Options, console: Console) -> int:
     for training in trainings:
         _check_writable(training.folder)
     options.session.check_stage()
+    options.machines.check(options.session.device)
+    if options.machines.wanted and options.together:
+        raise ValueError("together must be off with --on and --devices, which train an experiment in pieces")
     say(_announcement(trainings), console)
     for training in trainings:
         if training.state == "finished":
             say(f"{training.name} is finished in {training.folder}: skipped", console)
     missing = [training for training in trainings if training.state != "finished"]
+    if options.machines.dry_run:
+        for training in missing:
+            say(training.name, console)
+            dry_run(training.config, options.session, options.machines, console)
+        return 0
     if options.together and len(missing) > 1:
         status = run_together(missing, _words(options), console)
     else:
@@ -124,13 +135,23 @@ def _one_by_one(trainings: Sequence[Training], options: Options, console: Consol
         say(f"{training.name}: {training.experiment.purpose}", console)
 
         def start(observers: Sequence[Observer], training: Training = training) -> Run:
-            return training.run(options.session, [*observers, *watchers])
+            return _start(training, options, [*observers, *watchers], console)
 
         status = follow(start, console, tensorboard=False, wandb=False)
         if status:
             return status
         finish(training, options, console)
     return 0
+
+
+def _start(training: Training, options: Options, observers: Sequence[Observer], console: Console) -> Run:
+    """Train it here, or in pieces if so asked; what was begun in pieces goes on in pieces."""
+    session, folder, begun = options.session, training.folder, training.state == "interrupted"
+    if begun and (options.machines.wanted or (folder / PIECES).exists()):
+        return go_on_in_pieces(folder, session.device, session.block, options.machines, observers, console)
+    if options.machines.wanted:
+        return in_pieces(training.config, folder, session, options.machines, observers, console)
+    return training.run(session, observers)
 
 
 def _words(options: Options) -> list[str]:
