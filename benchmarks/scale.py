@@ -9,6 +9,7 @@ import json
 import random
 import resource
 import shutil
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -61,7 +62,7 @@ class Replayed:
     def submit(self, jobs) -> None:
         self.ended += jobs
 
-    def wait(self, seconds: float) -> list[Ended]:
+    def wait(self, seconds: float) -> list[Ended]:  # noqa: ARG002
         ready, self.ended = self.ended[:RUNNING], self.ended[RUNNING:]
         for job in ready:
             job.pieces.note(job.piece, Outcome("finished"))
@@ -110,11 +111,12 @@ def main() -> None:
     given = parser.parse_args()
     torch.set_num_threads(1)
     random.seed(0)
-    levels = tuple(f"{k / given.levels:g}" for k in range(given.levels - 1)) + ("free",)
+    levels = (*(f"{k / given.levels:g}" for k in range(given.levels - 1)), "free")
     config = preset("quick", snd=levels, seeds=given.seeds, envs=10, frames_per_batch=100, hidden=(32,))
     config = replace(config, frames=100 * given.iterations)
     shutil.rmtree(given.folder, ignore_errors=True)
-    print(f"{len(config.members):,} members, {given.iterations} iterations\n\n| what | time | most memory |\n|---|---|---|")
+    print(f"{len(config.members):,} members, {given.iterations} iterations\n")
+    print("| what | time | most memory |\n|---|---|---|")
     with measured("plan"):
         parts = cut(config, 2, given.block)
         named = [Piece(f"{k:03d}", part) for k, part in enumerate(parts)]
@@ -136,7 +138,7 @@ def main() -> None:
             following.sizes.pop(pieces.folder(piece) / "metrics.jsonl")
         following.look()
     with measured("drive all pieces to their end"):
-        Drive(config, OPTIONS, pieces, Replayed(2), print).run(_never(), lambda: None)
+        Drive(config, OPTIONS, pieces, Replayed(2), print).run(threading.Event(), lambda: None)
     shown = level_table([row for rows in following.rows.values() for row in rows])
     with measured("join"):
         join(config, OPTIONS, pieces)
@@ -149,12 +151,6 @@ def main() -> None:
     console = Console(width=110)
     console.print(table)
     console.print(shown)
-
-
-def _never():
-    import threading
-
-    return threading.Event()
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Against a Ray that is really there: workers are killed, the head is, the user leaves."""
 
 import os
+import secrets
 import shutil
 import signal
 import subprocess
@@ -79,8 +80,10 @@ def block(members):
 
 
 @pytest.fixture
-def head(tmp_path):
-    """A cluster of its own, started as users do, and its address."""
+def head(monkeypatch):
+    """A cluster of its own, started as users do, and its address; the token is made for it and is nobody else's."""
+    monkeypatch.setenv("RAY_AUTH_MODE", "token")
+    monkeypatch.setenv("RAY_AUTH_TOKEN", secrets.token_hex(32))
     command = str(Path(sys.executable).with_name("ray"))
     port, folder = 20000 + os.getpid() % 10000, f"/tmp/dico-ray-{os.getpid()}"  # sockets need a short path
     words = f"start --head --port {port} --num-cpus 2 --object-store-memory 80000000 --include-dashboard false --block"

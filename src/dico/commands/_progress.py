@@ -3,7 +3,7 @@
 import time
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -18,13 +18,23 @@ from dico.metrics import METRICS
 from dico.training.blocks import AnyPopulation
 
 SECONDS_BETWEEN_LINES = 5.0
+IN_A_TABLE, IN_A_LINE = 24, 12
+"""Levels that are shown; of more, so many are chosen evenly."""
+
+
+Rows = list[dict[str, Any]]
 
 
 def level_table(rows: Sequence[dict[str, Any]], title: str | None = None) -> Table:
     """Desired and measured diversity and reward of each level, the mean over its seeds.
 
-    A level is all members that differ in nothing but the seed; numbers in which members differ have columns too.
+    A level is all members that differ in nothing but the seed; numbers in which members differ have columns too. Of
+    many levels some are shown, evenly chosen, and their number is told.
     """
+    every = _by_level(rows)
+    levels = _some(every, IN_A_TABLE)
+    if len(levels) < len(every):
+        title = f"{f'{title}; ' if title else ''}{len(levels)} of {len(every)} levels"
     groups = list(dict.fromkeys(row.get("group", "") for row in rows))
     metrics = [name for name in METRICS if name in rows[0]]  # SND, and the controlled metric where that is another
     table = Table(title=title, title_justify="left")
@@ -35,7 +45,7 @@ def level_table(rows: Sequence[dict[str, Any]], title: str | None = None) -> Tab
     for group in groups:
         for name in (*(f"measured {_title_of(metric)}" for metric in metrics), "reward per step"):
             table.add_column(f"{group} {name}".strip(), justify="right")
-    for members in _by_level(rows).values():
+    for members in levels.values():
         first = member_of(members[0])
         seeds = str(len({row["member"] for row in members}))
         cells = [first.constraint, *(text_of(first, name) for name in varied), seeds]
@@ -115,10 +125,12 @@ class PlainProgress(Display):
         if time.monotonic() - self.last < SECONDS_BETWEEN_LINES and not self.population.finished:
             return
         self.last = time.monotonic()
+        every = _by_level(rows)
+        shown = _some(every, IN_A_LINE)
         levels = "; ".join(
             f"{level}: reward {_mean(members, 'reward')} snd {_mean(members, 'snd')}"
-            for level, members in _by_level(rows).items()
-        )
+            for level, members in shown.items()
+        ) + (f" ({len(shown)} of {len(every)} levels)" if len(shown) < len(every) else "")
         remaining = self.population.config.iterations - self.population.iteration
         left = "" if self.compiling else f", {seconds * remaining:.0f} s left"
         done = f"{self.population.frames:,} of {_total(self.population):,} frames"
@@ -141,7 +153,7 @@ def _varying(rows: Sequence[dict[str, Any]]) -> list[str]:
     return varying([member_of(row) for row in rows])
 
 
-def _by_level(rows: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+def _by_level(rows: Sequence[dict[str, Any]]) -> dict[str, Rows]:
     """The rows of each level, as they come.
 
     >>> rows = [{"member": k, "constraint": "1", "seed": 0, "tau": tau} for k, tau in enumerate((0.1, 0.01))]
@@ -152,6 +164,18 @@ def _by_level(rows: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]
     for row in rows:
         levels[level_text(member_of(row), by)].append(row)
     return levels
+
+
+def _some(levels: Mapping[str, Rows], most: int) -> dict[str, Rows]:
+    """At most so many of the levels, evenly chosen, first and last included.
+
+    >>> list(_some(dict.fromkeys("abcdefg", []), 3))
+    ['a', 'd', 'g']
+    """
+    if len(levels) <= most:
+        return dict(levels)
+    names = list(levels)
+    return {name: levels[name] for name in (names[round(k * (len(names) - 1) / (most - 1))] for k in range(most))}
 
 
 def _mean(rows: Sequence[dict[str, Any]], name: str) -> str:

@@ -102,7 +102,7 @@ class OnRay:
             if host and port.isdigit():  # Ray itself would try for minutes
                 socket.create_connection((host.removeprefix("ray://").strip("[]"), int(port)), timeout=10).close()
             self.ray.init(address=address, **quiet)
-        except (OSError, ValueError, RuntimeError) as error:
+        except (OSError, ValueError, RuntimeError, self.ray.exceptions.RayError) as error:
             raise ValueError(f"no Ray cluster can be reached at {address or 'this machine'}: {_line(error)}") from None
 
     def _head(self) -> tuple[str, int] | None:
