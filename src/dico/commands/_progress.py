@@ -15,6 +15,7 @@ from rich.table import Table
 
 from dico.members import level_text, member_of, text_of, varying
 from dico.metrics import METRICS
+from dico.scale.following import Following
 from dico.training.blocks import AnyPopulation
 
 SECONDS_BETWEEN_LINES = 5.0
@@ -23,6 +24,8 @@ IN_A_TABLE, IN_A_LINE = 24, 12
 
 
 Rows = list[dict[str, Any]]
+Shown = AnyPopulation | Following
+"""What is trained, here or in pieces elsewhere."""
 
 
 def level_table(rows: Sequence[dict[str, Any]], title: str | None = None) -> Table:
@@ -62,7 +65,7 @@ class Display(ABC):
     def __init__(self, console: Console):
         self.console = console
 
-    def begin(self, population: AnyPopulation, folder: Path) -> None:
+    def begin(self, population: Shown, folder: Path) -> None:
         """Say what is trained."""
         self.population = population
         self.compiling = population.stage.compiles
@@ -92,7 +95,7 @@ class Display(ABC):
 class LiveProgress(Display):
     """A table of levels above a bar with frames/s and the time left."""
 
-    def begin(self, population: AnyPopulation, folder: Path) -> None:
+    def begin(self, population: Shown, folder: Path) -> None:
         """Show the bar."""
         super().begin(population, folder)
         self.bar = Progress(
@@ -183,11 +186,11 @@ def _mean(rows: Sequence[dict[str, Any]], name: str) -> str:
     return f"{mean(values):.4f}" if values else "diverged"
 
 
-def _total(population: AnyPopulation) -> int:
+def _total(population: Shown) -> int:
     return population.config.iterations * population.config.frames_per_batch
 
 
-def _title(population: AnyPopulation, folder: Path) -> str:
+def _title(population: Shown, folder: Path) -> str:
     config = population.config
     count, stage = len(population.members), population.stage
     members = "1 member" if count == 1 else f"{count} members"
