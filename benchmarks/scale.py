@@ -22,6 +22,7 @@ from rich.console import Console
 from dico.commands._progress import level_table
 from dico.commands._scale import plan_table
 from dico.experiments import preset
+from dico.members import Member
 from dico.runs import load
 from dico.scale.backends import Ended
 from dico.scale.driver import Drive
@@ -73,13 +74,13 @@ class Replayed:
     def close(self) -> None: ...
 
 
-def record(config: Config, pieces: Pieces, piece: Piece) -> None:
-    """A piece that was trained, made up."""
-    folder, everyone = pieces.folder(piece), config.members
+def record(config: Config, folder: Path, members: list[Member]) -> None:
+    """A piece that was trained, made up; its members are all seeds of a range, of some levels."""
     folder.mkdir()
-    describe_members(config, [everyone[k] for k in piece.members], folder, OPTIONS)
-    population = Population(config, indices=piece.members)
-    population.members, population.iteration = counted(population.members), config.iterations
+    levels, seeds = dict.fromkeys(member.constraint for member in members), {member.seed for member in members}
+    population = Population(replace(config, snd=tuple(levels), seeds=len(seeds), first_seed=min(seeds)))
+    assert len(population.members) == len(members)
+    population.members, population.iteration = counted(members), config.iterations
     for name, value in population.tensors().items():
         if name.endswith(("has_estimate", "snd_hat")):
             value.fill_(1)
@@ -127,8 +128,9 @@ def main() -> None:
         pieces = Pieces(given.folder.absolute())
         pieces.write(named)
     with measured(f"(make up {len(named)} recordings)"):
+        everyone = config.members
         for piece in named:
-            record(config, pieces, piece)
+            record(config, pieces.folder(piece), [everyone[k] for k in piece.members])
     following = Following(config, pieces, 1, Place("replayed", "replayed"))
     with measured(f"look at progress, all {len(named)} pieces new"):
         following.sizes.clear()
