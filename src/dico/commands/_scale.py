@@ -14,10 +14,8 @@ from dico.runs import Run, load
 from dico.scale.backends import Backend
 from dico.scale.on_ray import OnRay
 from dico.scale.on_slurm import OnSlurm
-from dico.scale.pieces import Piece
-from dico.scale.planner import cut, members_that_fit
 from dico.scale.processes import Processes
-from dico.scale.start import Announce, Planned, planned, resume, train
+from dico.scale.start import Announce, Planned, plan_pieces, planned, resume, train
 from dico.training.config import Config
 from dico.training.observers import Observer
 from dico.training.options import SessionOptions
@@ -101,10 +99,9 @@ def go_on_in_pieces(
 def dry_run(config: Config, session: SessionOptions, scale: ScaleOptions, console: Console) -> int:
     """Print what would be submitted, and submit nothing; the exit status."""
     backend = scale.on_slurm(session.device, len(config.members) // config.seeds)
-    parts = cut(config, backend.room.at_once, session.block or members_that_fit(config, backend.room))
-    named = [Piece(f"{k:03d}", part) for k, part in enumerate(parts)]
-    announcing(console)(planned(config, named, backend))
-    say(backend.script(len(named)), console)
+    pieces = plan_pieces(config, backend, session.block)
+    announcing(console)(planned(config, pieces, backend))
+    say(backend.script(len(pieces)), console)
     return 0
 
 

@@ -1,7 +1,8 @@
 """Training and resuming a population in pieces, on whatever backend."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from contextlib import closing
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -51,13 +52,14 @@ def train(
     observers: Sequence[Observer] = (), announce: Announce = lambda _: None,
 ) -> Run:  # fmt: skip
     """Train a population in pieces into a new run folder; when all are finished, it is as if one process had."""
-    parts = cut(config, backend.room.at_once, options.block or members_that_fit(config, backend.room))
-    with place_for(folder, config) as place, alone(place):
-        check_free(place)
-        describe_members(config, config.members, place, replace(options, block=None))
-        pieces = Pieces(place.absolute())
-        pieces.write([Piece(f"{k:03d}", part) for k, part in enumerate(parts)])
-        return _drive(config, options, pieces, backend, observers, announce)
+    with closing(backend), place_for(folder, config) as place:
+        parts = plan_pieces(config, backend, options.block)
+        with alone(place):
+            check_free(place)  # another training may have been as quick
+            describe_members(config, config.members, place, options)
+            pieces = Pieces(place.absolute())
+            pieces.write(parts)
+            return _drive(config, options, pieces, backend, observers, announce)
 
 
 def resume(
@@ -70,7 +72,7 @@ def resume(
     if config is not None and config != saved:
         raise RunError(f"{folder} was trained with another configuration ({', '.join(config.differs_from(saved))})")
     options = SessionOptions(**{**run.session, "block": block})
-    with alone(run.folder):
+    with closing(backend), alone(run.folder):
         pieces = Pieces(run.folder.absolute())
         if not pieces.exist:
             newest = next(read_checkpoints(run.folder), None)
@@ -80,10 +82,15 @@ def resume(
         return _drive(saved, options, pieces, backend, observers, announce)
 
 
+def plan_pieces(config: Config, backend: Backend, block: int | None) -> list[Piece]:
+    """The pieces of a configuration, of at most ``block`` members, or of as many as fit into a worker's memory."""
+    parts = cut(config, backend.room.at_once, block or members_that_fit(config, backend.room))
+    return [Piece(f"{k:03d}", part) for k, part in enumerate(parts)]
+
+
 def _cut_run(config: Config, options: SessionOptions, pieces: Pieces, backend: Backend) -> None:
     """A run that one process began, in pieces that go on from its newest checkpoint."""
-    parts = cut(config, backend.room.at_once, options.block or members_that_fit(config, backend.room))
-    named = [Piece(f"{k:03d}", part) for k, part in enumerate(parts)]
+    named = plan_pieces(config, backend, options.block)
     if newest_whole(pieces.run) is not None:
         everyone = range(len(config.members))
         cut_out(config, options, pieces, Source.newest(pieces.run, len(everyone)), everyone, named)
