@@ -13,7 +13,7 @@ from dico.training.options import SessionOptions
 
 SMALL = {
     "snd": ("0", "0.3", "free"), "seeds": 2, "frames": 240, "envs": 4, "frames_per_batch": 40, "hidden": (8,),
-    "epochs": 2, "minibatch": 16, "updates": 3, "batch": 8, "replay": 100,
+    "epochs": 1, "minibatch": 40, "updates": 3, "batch": 8, "replay": 100,
 }  # fmt: skip
 OFTEN = SessionOptions(device="cpu", checkpoint_every=1)
 

@@ -9,7 +9,7 @@ from dico.experiments import preset
 from dico.runs.run import Run
 from dico.scale.following import Following, Place
 from dico.scale.pieces import Piece, Pieces
-from dico.viz.page.numbers import SINGLES
+from dico.viz.page import numbers
 from dico.viz.report import LIMIT, payload
 
 LEVELS = (*(f"{k / 50:g}" for k in range(59)), "free")
@@ -41,44 +41,48 @@ class MadeUp:
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """60 levels of 50 seeds."""
-    config = preset("quick", snd=LEVELS, seeds=50, frames=6000 * 20)
+    """60 levels of 10 seeds."""
+    config = preset("quick", snd=LEVELS, seeds=10, frames=6000 * 20)
     group = {"name": "agents", "n_agents": 2, "obs_dim": 4, "low": [-1.0], "high": [1.0], "kind": "shared_std"}
     settings = vars(config) | {"frames": 2000}
     folder = tmp_path_factory.mktemp("shown")
-    return Run(folder, settings, (group,), tuple(config.members), {}, MadeUp(config.members, 20))
+    return Run(folder, settings, (group,), tuple(config.members), {}, MadeUp(config.members, 30))
 
 
-def test_a_page_of_thousands_is_small_and_says_what_was_left_out(run):
+def test_a_page_of_many_is_small_and_says_what_was_left_out(run, monkeypatch):
+    monkeypatch.setattr(numbers, "SINGLES", 20_000)
+    monkeypatch.setattr(numbers, "CENTRES", 18_000)
     found = payload([run])
-    single = SINGLES // (4 * 60 * 20)
+    single = 20_000 // (4 * 60 * 25)
     curves = found["runs"][0]["curves"]["reward"]
     assert {len(curve["seeds"]) for curve in curves.values()} == {single}
-    assert f"lines of single seeds are those of the first {single} of 50 of each level" in " ".join(found["notes"])
+    notes = " ".join(found["notes"])
+    assert f"lines of single seeds are those of the first {single} of 10 of each level" in notes
+    assert "curves show 25 of 30 iterations, evenly spaced" in notes
     assert len(str(found)) < LIMIT
     assert len(found["runs"][0]["summary"]) == 60  # the numbers are of all
 
 
 def test_levels_are_those_of_each_grouping(run):
     assert len(levels(run)) == 60
-    assert of_level(run, "0.5").sum() == 50
+    assert of_level(run, "0.5").sum() == 10
     by_seed = run.group_by("seed")
-    assert len(levels(by_seed)) == 50
+    assert len(levels(by_seed)) == 10
     assert of_level(by_seed, "seed=3").sum() == 60
     assert desired_of("seed=3", by_seed) == "free"
     assert desired_of("0.5", run) == "0.5"
 
 
-def test_a_display_of_thousands_stays_readable(run, tmp_path):
+def test_a_display_of_many_stays_readable(run, tmp_path):
     rows = [row for row in run.rows() if row["iteration"] == 20]
     table = level_table(rows, "pace")
     assert table.row_count == 24
     assert table.title == "pace; 24 of 60 levels"
     pieces = Pieces(tmp_path)
-    pieces.write([Piece("000", tuple(range(3000)))])
+    pieces.write([Piece("000", tuple(range(600)))])
     console = Console(width=100, record=True, force_terminal=False)
     progress = PlainProgress(console)
-    config = preset("quick", snd=LEVELS, seeds=50, frames=6000 * 20)
+    config = preset("quick", snd=LEVELS, seeds=10, frames=6000 * 20)
     progress.begin(Following(config, pieces, 1, Place("ray", "1 piece")), tmp_path)
     progress.iteration(rows, 1.0)
     said = console.export_text()

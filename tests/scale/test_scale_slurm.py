@@ -115,8 +115,13 @@ def test_parameters_that_slurm_has_not_are_refused(tmp_path):
 
 
 def test_a_job_is_a_worker_that_is_stopped_before_its_time_is_up(tmp_path):
-    work = Work(["sleep", "60"], str(tmp_path), str(tmp_path / "log"))
-    work.process = None
-    again = work.checkpoint()
-    assert isinstance(again.function, Work)
-    assert again.function.words == ["sleep", "60"]
+    """The warning comes while the job waits for its worker."""
+    work, again = Work(["sleep", "60"], str(tmp_path), str(tmp_path / "log")), []
+    before = signal.signal(signal.SIGALRM, lambda *_: again.append(work.checkpoint()))
+    signal.setitimer(signal.ITIMER_REAL, 1.2)
+    try:
+        work()
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert again[0].function.words == ["sleep", "60"]
+    assert work.worker is None

@@ -2,10 +2,12 @@
 
 import os
 import shlex
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -31,17 +33,20 @@ class Work:
 
     def __init__(self, words: Sequence[str], here: str, log: str):
         self.words, self.here, self.log = list(words), here, log
-        self.process: subprocess.Popen[bytes] | None = None
+        self.worker: int | None = None
+        """The worker's process, while there is one."""
 
     def __call__(self) -> None:
         """Until the worker ends."""
         with Path(self.log).open("ab") as output:
             here = self.here if Path(self.here).is_dir() else None
-            self.process = subprocess.Popen(self.words, cwd=here, stdout=output, stderr=output)
+            process = subprocess.Popen(self.words, cwd=here, stdout=output, stderr=output)
+        self.worker = process.pid
         try:
-            self.process.wait()
+            self._wait()
         finally:
             self._stop()
+            process.returncode = 0  # it is waited for
 
     def checkpoint(self) -> Any:
         """At submitit's warning: stop the worker, which saves a checkpoint, and ask for the same again."""
@@ -51,9 +56,22 @@ class Work:
         return submitit.helpers.DelayedSubmission(Work(self.words, self.here, self.log))
 
     def _stop(self) -> None:
-        if self.process is not None and self.process.poll() is None:
-            self.process.terminate()
-            self.process.wait()
+        if self.worker is not None:
+            with suppress(ProcessLookupError):
+                os.kill(self.worker, signal.SIGTERM)
+            self._wait()
+
+    def _wait(self) -> None:
+        """By looking now and then: the warning may come at any line here, and waits as well; Popen's lock would not."""
+        while self.worker is not None:
+            try:
+                ended = os.waitpid(self.worker, os.WNOHANG)[0] == self.worker
+            except ChildProcessError:  # the other of the two has seen its end
+                ended = True
+            if ended:
+                self.worker = None
+            else:
+                time.sleep(SECONDS_BETWEEN_LOOKS)
 
 
 class OnSlurm:
