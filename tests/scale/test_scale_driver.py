@@ -90,11 +90,11 @@ def exhausted(most, after, monkeypatch):
 
 @pytest.mark.parametrize("after", [0, 2], ids=["at once", "after a checkpoint"])
 def test_a_piece_that_runs_out_of_memory_is_halved(tmp_path, expected, monkeypatch, after):
-    exhausted(1, after, monkeypatch)
+    exhausted(2, after, monkeypatch)
     listener, backend = Listener(), Inline()
     start.train(small(), tmp_path / "run", backend, OFTEN, observers=[listener])
     assert "piece 000 ran out of memory with 3 members: halved, into 2 and 1" in listener.said
-    assert len(set(backend.submitted)) == len(backend.submitted) == 10
+    assert len(set(backend.submitted)) == len(backend.submitted) == 6
     assert_same_runs(tmp_path / "run", expected)
 
 

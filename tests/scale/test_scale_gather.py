@@ -61,7 +61,7 @@ def replayed(config, folder):
     return [value for learner in population.learners for value in getattr(learner, "replay_buffer", {}).values()]
 
 
-@settings(max_examples=5)
+@settings(max_examples=3)
 @given(owners=partitions, later=st.integers(0, 5))
 def test_what_was_cut_and_joined_is_what_it_was(trained, tmp_path_factory, owners, later):
     """However it was cut, and if a piece was cut once more."""

@@ -3,7 +3,7 @@
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dico.commands._scale import plan_table
@@ -17,6 +17,7 @@ from dico.training.memory import Plan
 LEVELS = {"plain": ("0", "0.3", "free"), "seeking": ("seek:0.3", "seek:0.5", "free"), "dial": ("0", "0.3", "1")}
 
 
+@settings(max_examples=25)
 @given(
     kind=st.sampled_from(list(LEVELS)), seeds=st.integers(1, 9), at_once=st.integers(1, 12),
     most=st.none() | st.integers(3, 12),

@@ -57,6 +57,7 @@ def test_a_worker_that_is_killed_is_replaced_and_nothing_is_lost_or_twice(tmp_pa
     assert_same_runs(tmp_path / "run", expected)
 
 
+@pytest.mark.slow
 def test_a_member_that_raises_is_reported_and_the_rest_finish(tmp_path, cluster, expected):
     (tmp_path / "raise").write_text("15")
     with pytest.raises(RunError, match=r"1 of 3 pieces failed.*ZeroDivisionError: the task divides by zero.* --on ray"):
