@@ -42,6 +42,20 @@ def test_a_missing_extra_is_named(capsys, tmp_path, monkeypatch, engine, package
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.slow
+def test_an_experiment_is_reproduced_in_pieces_and_skipped_when_it_is_there(capsys, tmp_path):
+    words = ["reproduce", "navigation", "--preset", "quick", "--scale", "0.001", "--seeds", "1", "--folder", tmp_path]
+    status, out, err = dico(capsys, *words, "--devices", "cpu,cpu")
+    assert status == 0, err
+    assert "2 pieces; 2 at a time" in out
+    assert not (tmp_path / "quick" / "navigation" / "pieces").exists()
+    status, out, _ = dico(capsys, *words, "--devices", "cpu,cpu")
+    assert "is finished" in out
+    status, _, err = dico(capsys, *words, "--devices", "cpu,cpu", "--together")
+    assert status == 2
+    assert "together must be off with --on and --devices" in err
+
+
 def test_help_and_commands_import_neither_engine():
     code = (
         "import sys; sys.modules.update(ray=None, submitit=None); import dico.commands._scale, dico.commands.resume; "

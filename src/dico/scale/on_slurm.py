@@ -21,6 +21,8 @@ JOBS = ".jobs"
 """Where submitit keeps scripts and logs, in the folder of pieces."""
 REQUEUED = 1000
 """Times that a job may run into its time limit; each time it goes on where it was."""
+MINUTES = 60
+"""Of a job's time limit, if none is given."""
 SECONDS_TO_SAVE = 90
 """Before the time limit, for the iteration and its checkpoint."""
 SECONDS_BETWEEN_LOOKS = 0.5
@@ -151,12 +153,12 @@ class OnSlurm:
                 folder, cluster=self.cluster, slurm_max_num_timeout=REQUEUED, local_max_num_timeout=REQUEUED
             )
             executor.update_parameters(**self._parameters())
-        except (ValueError, NameError, RuntimeError, TypeError) as error:
-            raise ValueError(f"slurm: {str(error).splitlines()[0]}") from None
+        except (ValueError, NameError, RuntimeError, TypeError, AssertionError) as error:
+            raise ValueError(f"slurm: {' '.join(str(error).splitlines()[:1])}") from None
         return executor
 
     def _parameters(self) -> dict[str, Any]:
-        usual: dict[str, Any] = {"name": "dico"}
+        usual: dict[str, Any] = {"name": "dico", "timeout_min": MINUTES}
         if self.cluster == "slurm":
             usual["slurm_signal_delay_s"] = SECONDS_TO_SAVE
         return usual | self.asked
@@ -169,9 +171,11 @@ class OnSlurm:
 def _parameter(name: str) -> str:
     """As submitit calls it.
 
-    >>> _parameter("partition"), _parameter("slurm_time"), _parameter("mem_gb")
-    ('slurm_partition', 'slurm_time', 'mem_gb')
+    >>> _parameter("partition"), _parameter("slurm_qos"), _parameter("mem_gb"), _parameter("time")
+    ('slurm_partition', 'slurm_qos', 'mem_gb', 'timeout_min')
     """
+    if name in ("time", "slurm_time"):
+        return "timeout_min"
     return name if name in SHARED or name.startswith("slurm_") else f"slurm_{name}"
 
 
