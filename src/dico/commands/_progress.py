@@ -4,7 +4,7 @@ import os
 import time
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -16,6 +16,7 @@ from rich.table import Table
 
 from dico.members import level_text, member_of, text_of, varying
 from dico.metrics import METRICS
+from dico.scale.following import Following
 from dico.tasks import OUTCOMES
 from dico.training.blocks import AnyPopulation
 
@@ -24,13 +25,24 @@ NOTEBOOK = "JPY_PARENT_PID"
 """What Jupyter sets for its kernels, and so for what they start."""
 LONG = 60.0
 """Seconds of a training from which on it is said beforehand how long it will take."""
+IN_A_TABLE, IN_A_LINE = 24, 12
+"""Levels that are shown; of more, so many are chosen evenly."""
+
+Rows = list[dict[str, Any]]
+Shown = AnyPopulation | Following
+"""What is trained, here or in pieces elsewhere."""
 
 
 def level_table(rows: Sequence[dict[str, Any]], title: str | None = None) -> Table:
     """Desired and measured diversity and reward of each level, the mean over its seeds.
 
-    A level is all members that differ in nothing but the seed; numbers in which members differ have columns too.
+    A level is all members that differ in nothing but the seed; numbers in which members differ have columns too. Of
+    many levels some are shown, evenly chosen, and their number is told.
     """
+    every = by_level(rows)
+    levels = _some(every, IN_A_TABLE)
+    if len(levels) < len(every):
+        title = f"{f'{title}; ' if title else ''}{len(levels)} of {len(every)} levels"
     groups = list(dict.fromkeys(row.get("group", "") for row in rows))
     metrics = [name for name in METRICS if name in rows[0]]  # SND, and the controlled metric where that is another
     table = Table(title=title, title_justify="left")
@@ -45,7 +57,7 @@ def level_table(rows: Sequence[dict[str, Any]], title: str | None = None) -> Tab
             table.add_column(f"{group} {name}".strip(), justify="right")
     for name in told:
         table.add_column(name, justify="right")
-    for members in by_level(rows).values():
+    for members in levels.values():
         first = member_of(members[0])
         seeds = str(len({row["member"] for row in members}))
         cells = [first.constraint, *(text_of(first, name) for name in varied), seeds]
@@ -62,7 +74,7 @@ class Display(ABC):
     def __init__(self, console: Console, remark: str = ""):
         self.console, self.remark = console, remark
 
-    def begin(self, population: AnyPopulation, folder: Path) -> None:
+    def begin(self, population: Shown, folder: Path) -> None:
         """Say what is trained."""
         self.population = population
         self.compiling, self.estimated = population.stage.compiles, False
@@ -97,7 +109,7 @@ class Display(ABC):
 class LiveProgress(Display):
     """A table of levels above a bar with frames/s and the time left."""
 
-    def begin(self, population: AnyPopulation, folder: Path) -> None:
+    def begin(self, population: Shown, folder: Path) -> None:
         """Show the bar."""
         super().begin(population, folder)
         self.bar = Progress(
@@ -130,7 +142,10 @@ class PlainProgress(Display):
         if time.monotonic() - self.last < SECONDS_BETWEEN_LINES and not self.population.finished:
             return
         self.last = time.monotonic()
-        levels = "; ".join(f"{level}: {_in_a_line(members)}" for level, members in by_level(rows).items())
+        every = by_level(rows)
+        shown = _some(every, IN_A_LINE)
+        levels = "; ".join(f"{level}: {_in_a_line(members)}" for level, members in shown.items())
+        levels += f" ({len(shown)} of {len(every)} levels)" if len(shown) < len(every) else ""
         remaining = self.population.config.iterations - self.population.iteration
         left = "" if self.compiling else f", {seconds * remaining:.0f} s left"
         done = f"{self.population.frames:,} of {_total(self.population):,} frames"
@@ -166,7 +181,7 @@ def _varying(rows: Sequence[dict[str, Any]]) -> list[str]:
     return varying([member_of(row) for row in rows])
 
 
-def by_level(rows: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+def by_level(rows: Sequence[dict[str, Any]]) -> dict[str, Rows]:
     """The rows of each level, as they come.
 
     >>> rows = [{"member": k, "constraint": "1", "seed": 0, "tau": tau} for k, tau in enumerate((0.1, 0.01))]
@@ -193,6 +208,18 @@ def _in_a_line(rows: Sequence[dict[str, Any]]) -> str:
     )
 
 
+def _some(levels: Mapping[str, Rows], most: int) -> dict[str, Rows]:
+    """At most so many of the levels, evenly chosen, first and last included.
+
+    >>> list(_some(dict.fromkeys("abcdefg", []), 3))
+    ['a', 'd', 'g']
+    """
+    if len(levels) <= most:
+        return dict(levels)
+    names = list(levels)
+    return {name: levels[name] for name in (names[round(k * (len(names) - 1) / (most - 1))] for k in range(most))}
+
+
 def _mean(rows: Sequence[dict[str, Any]], name: str) -> str:
     if all(row.get("diverged") for row in rows):
         return "diverged"
@@ -200,11 +227,11 @@ def _mean(rows: Sequence[dict[str, Any]], name: str) -> str:
     return f"{mean(values):.4f}" if values else ""
 
 
-def _total(population: AnyPopulation) -> int:
+def _total(population: Shown) -> int:
     return population.config.iterations * population.config.frames_per_batch
 
 
-def _title(population: AnyPopulation, folder: Path) -> str:
+def _title(population: Shown, folder: Path) -> str:
     config = population.config
     count, stage = len(population.members), population.stage
     members = "1 member" if count == 1 else f"{count} members"

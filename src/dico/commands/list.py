@@ -10,7 +10,7 @@ from tyro.conf import Positional
 from dico.commands import say
 from dico.runs import Run, RunError, load
 from dico.runs.folder import checkpoint_folders
-from dico.training.session import is_in_training
+from dico.training.lock import is_held
 
 DEEP = 3
 """Folders below a place in which runs are looked for."""
@@ -60,6 +60,6 @@ def _cells(folder: Path) -> list[str]:
 
 
 def _state(opened: Run, is_finished: bool) -> str:
-    if is_in_training(opened.folder):
+    if is_held(opened.folder):
         return "in training"
     return "finished" if is_finished else "interrupted"

@@ -11,6 +11,7 @@ from tyro.conf import OmitArgPrefixes
 from dico.commands._config_file import settings_of
 from dico.commands._follow import follow
 from dico.commands._parsing import parse_words
+from dico.commands._scale import ScaleOptions, dry_run, in_pieces
 from dico.experiments import preset
 from dico.runs import Run
 from dico.tasks import TASKS, is_wrapped
@@ -33,6 +34,7 @@ class Options:
     run: Path | None = None
     """The run folder; by default one under runs/, named after task, algorithm and time."""
     session: OmitArgPrefixes[SessionOptions] = field(default_factory=SessionOptions)
+    scale: OmitArgPrefixes[ScaleOptions] = field(default_factory=ScaleOptions)
     tensorboard: bool = False
     """Log to RUN/tensorboard too."""
     wandb: bool = False
@@ -75,8 +77,13 @@ def defaults(words: Sequence[str]) -> Options:
 
 def run(options: Options, console: Console) -> int:
     """Train, with its progress shown."""
+    options.scale.check(options.session.device, loggers=options.tensorboard or options.wandb)
+    if options.scale.dry_run:
+        return dry_run(options.settings, options.session, options.scale, console)
 
     def start(observers: Sequence[Observer]) -> Run:
+        if options.scale.wanted:
+            return in_pieces(options.settings, options.run, options.session, options.scale, observers, console)
         return train(options.settings, options.run, observers=observers, **asdict(options.session))
 
     source = f"preset {options.preset}" if options.config is None else f"settings of {options.config}"

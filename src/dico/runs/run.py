@@ -70,6 +70,8 @@ class Run:
     """Reads its numbers and networks."""
     by: tuple[str, ...] = ()
     """What its members are grouped by, if by something else than all that they differ in (:meth:`group_by`)."""
+    derived: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """What analysis has worked out of the members, which never change: by what, and by what they are grouped by."""
     remarks: list[str] = field(default_factory=list, init=False, repr=False, compare=False)
     """What was amiss in what has been read, such as a torn line; each was a warning too."""
 

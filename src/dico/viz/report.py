@@ -66,7 +66,7 @@ def payload(runs: Sequence[Run], stat: str = "mean") -> dict[str, Any]:
     for run in runs:
         run.read()
     along = axis_of(runs)
-    parts = [numbers(run, stat, along) for run in runs]
+    parts = [numbers(run, stat, along, len(runs)) for run in runs]
     shown = [pictures(run, part["best"]) for run, part in zip(runs, parts, strict=True)]
     found = {
         "metric": metric,
@@ -76,7 +76,7 @@ def payload(runs: Sequence[Run], stat: str = "mean") -> dict[str, Any]:
         "grouping": words.grouping(runs, along),
         "levels": _levels(runs),
         "scale": MAP_COLOURS,
-        "notes": words.notes(dict(zip(names, runs, strict=True))),
+        "notes": [*words.notes(dict(zip(names, runs, strict=True))), *_thinned(parts, shown)],
         "missing": _missing(shown),
         "taken": words.taken(dict(zip(names, shown, strict=True))),
         "runs": [{"name": name, **part, **each.values} for name, part, each in zip(names, parts, shown, strict=True)],
@@ -105,6 +105,12 @@ def _fill_with_networks(found: dict[str, Any], runs: Sequence[Run], shown: Seque
             live["absent"].sort(key=order.index)
     if any(each.live for each in shown) and not any(part.get("live", {}).get("networks") for part in found["runs"]):
         found["missing"]["live"] = "The networks are too large for a page of 5 MB."
+
+
+def _thinned(parts: Sequence[dict[str, Any]], shown: Sequence[Pictures]) -> list[str]:
+    """What was left out so that the page stays small, each once."""
+    told = [text for part in parts for text in part.pop("thinned")] + [text for each in shown for text in each.thinned]
+    return [f"{text}." for text in dict.fromkeys(told)]
 
 
 def _in_turns(shown: Sequence[Pictures]) -> Iterator[tuple[int, Member]]:

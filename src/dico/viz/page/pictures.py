@@ -1,5 +1,6 @@
 """A run in pictures, as JSON for the page: an episode and a map of each level, and what surrounds the live networks."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -7,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from dico.analysis import level_of
+from dico.analysis import level_of, levels
 from dico.analysis.fields import Extent
 from dico.runs import Member, Run
 from dico.tasks import MappedTask, map_state, of_group
@@ -26,6 +27,8 @@ START = 0
 """Seed of the start that all levels play from and that the maps show, as in the figures."""
 BEYOND = 1.2
 """How far the slider goes beyond the trained diversity, at least."""
+MOST_LEVELS = 24
+"""Levels that have pictures, at most."""
 CHECKED = 256
 """Observations at which the page's networks are held against the original ones."""
 
@@ -38,13 +41,17 @@ class Pictures:
     missing: dict[str, str] = field(default_factory=dict)
     live: tuple[Member, ...] = ()
     """Members whose networks the page can hold, the most wanted first."""
+    thinned: tuple[str, ...] = ()
+    """What was left out so that the page stays small."""
 
 
 @torch.no_grad()
 def pictures(run: Run, best: str | None) -> Pictures:
     """Episodes and maps of the first seed of each level; they need a checkpoint."""
     try:
-        selection = choose(run)
+        every = levels(run)
+        wanted = _some(every, best)
+        selection = choose(run, wanted if len(wanted) < len(every) else ())
         values = _episodes(selection)
     except (ValueError, ImportError) as error:
         return Pictures(missing=dict.fromkeys(("episodes", "maps", "live"), f"Nothing to show: {error}."))
@@ -58,16 +65,30 @@ def pictures(run: Run, best: str | None) -> Pictures:
             f"What an agent sees in {run.config['task']} does not follow from its position alone, so there is no map "
             "over positions; dico map draws one over any two observed numbers."
         )
+    less = f"To keep the page small, maps, episodes and networks are of {len(wanted)} of {len(every)} levels"
+    thinned = (f"{less}, evenly chosen, the best among them",) if len(wanted) < len(every) else ()
     known = isinstance(task, Navigation)  # the page's script has the physics of this one
     if known and parts_of(selection.policy):
         values["live"] = _surroundings(selection, task)
-        return Pictures(values, missing, _most_wanted(selection, best))
+        return Pictures(values, missing, _most_wanted(selection, best), thinned)
     missing["live"] = (
         "The networks of this run are of a kind that the page cannot evaluate."
         if known
         else "The live part is for navigation and same-goal, whose physics the page knows."
     )
-    return Pictures(values, missing)
+    return Pictures(values, missing, thinned=thinned)
+
+
+def _some(every: Sequence[str], best: str | None) -> list[str]:
+    """As many levels as have pictures, evenly chosen, first, last and best included.
+
+    >>> _some(["0", "1", "free"], None), len(_some([str(k) for k in range(100)], "37"))
+    (['0', '1', 'free'], 24)
+    """
+    if len(every) <= MOST_LEVELS:
+        return list(every)
+    chosen = {round(k * (len(every) - 1) / (MOST_LEVELS - 2)) for k in range(MOST_LEVELS - 1)}
+    return [level for k, level in enumerate(every) if k in chosen or level == best]
 
 
 def network(run: Run, member: Member) -> dict[str, Any]:
