@@ -16,8 +16,9 @@ from dico.viz.files import output_file
 from dico.viz.labels import metric_name, run_names
 from dico.viz.page import words
 from dico.viz.page.inline import page
+from dico.viz.page.live import network
 from dico.viz.page.numbers import numbers
-from dico.viz.page.pictures import Pictures, network, pictures
+from dico.viz.page.pictures import Pictures, pictures
 
 LIMIT = 4_900_000
 """Bytes that a page may have: networks that would not fit are left out."""
@@ -89,20 +90,22 @@ def payload(runs: Sequence[Run], stat: str = "mean") -> dict[str, Any]:
 def _fill_with_networks(found: dict[str, Any], runs: Sequence[Run], shown: Sequence[Pictures]) -> None:
     """Networks as long as there is room, the most wanted of each run first."""
     room = LIMIT - len(page(found, ", ".join(run_names(runs))))
+    full: set[int] = set()
     for k, member in _in_turns(shown):
         live = found["runs"][k]["live"]
-        encoded = network(runs[k], member)
+        encoded = None if k in full else network(runs[k], member, shown[k].seen)
         size = len(json.dumps(encoded))
-        if size <= room:
+        if encoded is not None and size <= room:
             live["networks"].append(encoded)
             room -= size
         else:
-            live["absent"].append(analysis.level_of(runs[k], member))
+            live["absent"].append({"level": analysis.level_of(runs[k], member), "seed": member.seed})
+            full.add(k)  # the others of the run are as large
     for run, part in zip(runs, found["runs"], strict=True):
         if live := part.get("live"):
             order = analysis.levels(run)
-            live["networks"].sort(key=lambda each: order.index(each["level"]))
-            live["absent"].sort(key=order.index)
+            for each in (live["networks"], live["absent"]):
+                each.sort(key=lambda one: (order.index(one["level"]), one["seed"]))
     if any(each.live for each in shown) and not any(part.get("live", {}).get("networks") for part in found["runs"]):
         found["missing"]["live"] = "The networks are too large for a page of 5 MB."
 

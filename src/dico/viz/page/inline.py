@@ -20,7 +20,8 @@ def page(payload: dict[str, Any], title: str) -> str:
         "title": _text(title),
         "style": static("style.css"),
         "payload": json_in_html(payload),
-        "script": link_modules({name: static(f"{name}.js") for name in _modules("main")}),
+        "worker": _script("worker"),
+        "script": _script("main"),
     }
     return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], static("index.html"))
 
@@ -55,6 +56,11 @@ def link_modules(modules: dict[str, str]) -> str:
         body = IMPORT.sub(r"const { \g<names> } = $\g<module>;", EXPORT.sub("", source)).strip()
         parts.append(f"const ${name} = (() => {{\n{body}\nreturn {{ {exports} }};\n}})();")
     return "\n".join(parts)
+
+
+def _script(entry: str) -> str:
+    """A module and all that it needs, as one script."""
+    return link_modules({name: static(f"{name}.js") for name in _modules(entry)})
 
 
 def _modules(entry: str) -> list[str]:

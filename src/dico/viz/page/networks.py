@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from dico._files import plain
 from dico.analytical import AnalyticalDiCo
 from dico.constraints import Constraint
+from dico.dial import DialDiCo, Dialled
 from dico.kinds import KINDS
 from dico.nets import AgentMLP, SharedMLP, StackedLinear, StackedMLP
 from dico.policy import SMALLEST, DiCo
@@ -64,12 +65,16 @@ class Parts:
     constraint: Constraint
     low: Tensor
     high: Tensor
+    told: Tensor | None
+    """The desired diversity beside each observation, if the networks are told one."""
 
 
 def parts_of(policy: DiCo) -> Parts | None:
     """A policy's parts, if the page can evaluate it: tanh MLPs in an action box, under a pair of bounds."""
     shared, deviations, constraint = policy.shared, policy.deviations, policy.constraint
-    low, high = policy.low, policy.high
+    low, high, told = policy.low, policy.high, None
+    if isinstance(shared, Dialled) and isinstance(deviations, Dialled):
+        shared, deviations, told = shared.network, deviations.network, shared.desired
     if isinstance(policy, AnalyticalDiCo):  # whose density and scale at each observation the page does not know
         return None
     if not (isinstance(shared, SharedMLP) and isinstance(deviations, AgentMLP) and isinstance(constraint, Constraint)):
@@ -77,12 +82,16 @@ def parts_of(policy: DiCo) -> Parts | None:
     known = all(isinstance(part, StackedLinear | nn.Tanh) for net in (shared, deviations) for part in net.mlp)
     if not known or low is None or high is None:
         return None
-    return Parts(shared.mlp, deviations.mlp, constraint, low, high)
+    return Parts(shared.mlp, deviations.mlp, constraint, low, high, told)
 
 
 @torch.no_grad()
-def encode_policy(policy: DiCo, obs: Float[Tensor, "rows o"], most: float) -> dict[str, Any]:
+def encode_policy(
+    policy: DiCo, obs: Float[Tensor, "rows o"], most: float, dial: DialDiCo | None = None
+) -> dict[str, Any]:
     """One member's policy, to be the same at observations like ``obs`` and for a desired diversity of up to ``most``.
+
+    ``dial`` is what the member is a level of, if its networks are told the desired diversity.
 
     >>> policy = DiCo.mlp(2, 4, 2, 0.3, hidden=(8,), low=[-1, -1], high=[1, 1])
     >>> encoded = encode_policy(policy, torch.randn(64, 4), most=2.8)
@@ -95,7 +104,8 @@ def encode_policy(policy: DiCo, obs: Float[Tensor, "rows o"], most: float) -> di
     networks = [_layers(parts.shared), *(_layers(parts.deviations, agent) for agent in range(policy.n_agents))]
     greatest = (most / max(policy.snd_hat.item(), SMALLEST)) ** (1 / policy.metric.degree)
     scales = [1.0] + [max(policy.scale().item(), greatest)] * policy.n_agents
-    bits = _fewest_bits(networks, obs.double().numpy(), scales)
+    inputs = _inputs(obs, parts.told, dial)
+    bits = _fewest_bits(networks, inputs.double().numpy(), scales)
     shared, *deviations = [[layer.encode(bits) for layer in layers] for layers in networks]
     return {
         "kind": next(name for name, kind in KINDS.items() if kind is policy.kind),
@@ -103,8 +113,19 @@ def encode_policy(policy: DiCo, obs: Float[Tensor, "rows o"], most: float) -> di
         "squash": policy.squash_shared, "degree": policy.metric.degree, "estimate": policy.snd_hat.item(),
         "lone": policy.scale().item() if policy.n_agents == 1 else None,
         "least": parts.constraint.lo.item(), "most": plain(parts.constraint.hi.item()),
+        "told": None if parts.told is None else parts.told.item(),
+        "dial": None if dial is None else {"levels": dial.levels, "estimates": dial.snd_hat.tolist()},
         "shared": shared, "deviations": deviations,
     }  # fmt: skip
+
+
+def _inputs(obs: Tensor, told: Tensor | None, dial: DialDiCo | None) -> Tensor:
+    """What the networks see: observations, and beside them what they are told, of a dial all that it may be."""
+    if told is None:
+        return obs
+    levels = [told.item()] if dial is None else dial.levels
+    column = torch.linspace(levels[0], levels[-1], len(obs))[:, None]
+    return torch.cat([obs, column], -1)
 
 
 def _layers(mlp: StackedMLP, agent: int | None = None) -> list[Layer]:

@@ -1,7 +1,7 @@
 /** Training curves: a line and an interval for each level and run, with all values under the pointer. */
 
 import { axes, band, path } from "./axes.js";
-import { floats } from "./data.js";
+import { floats } from "./decode.js";
 import { element, redraw, section, svg, swatch, tickBox } from "./dom.js";
 import { decimalsOf, extremes, frames, interval, levelLabel, number } from "./format.js";
 import { percent, percentDecimals, percentInterval, widened } from "./format.js";

@@ -9,9 +9,11 @@ import { live } from "./live.js";
 import { maps } from "./maps.js";
 import { Policy, sndAt } from "./networks.js";
 import { player } from "./player.js";
+import { Random } from "./random.js";
 import { legend, paintLevels, Selection } from "./selection.js";
 import { settings } from "./settings.js";
 import { heading, summary } from "./summary.js";
+import { TASKS } from "./tasks.js";
 import { themeButton } from "./theme.js";
 
 const selection = new Selection();
@@ -20,7 +22,7 @@ document.getElementById("heading").append(...heading(report));
 const bar = element("div", { class: "bar-inner" }, legend(report, selection), themeButton());
 document.getElementById("toolbar").append(bar);
 const parts = [
-  ["summary", summary], ["curves", curves], ["decision", decision], ["live", live], ["maps", maps],
+  ["live", live], ["summary", summary], ["curves", curves], ["decision", decision], ["maps", maps],
   ["episodes", player], ["distances", distances], ["settings", settings],
 ].map(([id, build]) => built(id, build)).filter((part) => part !== null);
 document.getElementById("report").append(...parts);
@@ -43,6 +45,11 @@ function built(id, build) {
 window.dico = {
   report,
   Policy,
+  Random,
   sndAt,
-  policy: (level, run = 0) => new Policy(report.runs[run].live.networks.find((network) => network.level === level)),
+  TASKS,
+  policy: (level, run = 0) => {
+    const { networks, controlled } = report.runs[run].live;
+    return new Policy(networks.find((network) => network.level === level).policies[controlled]);
+  },
 };

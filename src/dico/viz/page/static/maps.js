@@ -1,6 +1,6 @@
 /** Diversity maps: how far apart the agents' actions are at every place, a panel for each level. */
 
-import { quantised } from "./data.js";
+import { quantised } from "./decode.js";
 import { chooser, element, redraw, sceneKey, section, sharp, swatch } from "./dom.js";
 import { levelLabel, levelName, number } from "./format.js";
 import { colourBar, colourScale, paintField } from "./heat.js";

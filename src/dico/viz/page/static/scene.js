@@ -1,6 +1,6 @@
 /** A task's scene on a canvas: circles, boxes, lines and cells at any step of an episode. */
 
-import { bytes, floats, quantised, words } from "./data.js";
+import { bytes, floats, quantised, words } from "./decode.js";
 import { themeColour } from "./dom.js";
 import { linear } from "./format.js";
 import { paintField } from "./heat.js";
