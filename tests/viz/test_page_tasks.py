@@ -21,8 +21,14 @@ browser, opened = fixtures()
 TASKS = [task.name for task in KNOWN]
 CONTACTS = ("tag", "reverse-transport")
 """Where bodies touch, the least rounding grows: there each step is judged from the state that Python has."""
-OPTIONS = {"navigation": {"n_agents": 3}, "same-goal": {"n_agents": 3}, "dispersion": {"share_reward": False},
-           "tag": {"n_agents": 5}, "reverse-transport": {"package_mass": 2.0}, "sampling": {"covariance": 0.4}}  # fmt: skip
+OPTIONS = {
+    "navigation": {"n_agents": 3},
+    "same-goal": {"n_agents": 3},
+    "dispersion": {"share_reward": False},
+    "sampling": {"covariance": 0.4},
+    "tag": {"n_agents": 5},
+    "reverse-transport": {"package_mass": 2.0},
+}
 
 
 @pytest.fixture(scope="module")

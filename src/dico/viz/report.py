@@ -1,22 +1,21 @@
 """The report: one HTML file with the curves, decision, maps, episodes and live networks of one or more runs."""
 
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from dico import analysis
 from dico._checks import check_choice
 from dico._files import plain
-from dico.runs import Member, Run, load
+from dico.runs import Run, load
 from dico.schedules import is_scheduled
 from dico.viz.axis import axis_of
 from dico.viz.colours import level_colours
 from dico.viz.files import output_file
 from dico.viz.labels import metric_name, run_names
 from dico.viz.page import words
+from dico.viz.page.filling import fill
 from dico.viz.page.inline import page
-from dico.viz.page.live import network
 from dico.viz.page.numbers import numbers
 from dico.viz.page.pictures import Pictures, pictures
 
@@ -83,37 +82,8 @@ def payload(runs: Sequence[Run], stat: str = "mean") -> dict[str, Any]:
         "runs": [{"name": name, **part, **each.values} for name, part, each in zip(names, parts, shown, strict=True)],
         "footer": words.footer(runs, stat),
     }
-    _fill_with_networks(found, runs, shown)
+    fill(found, runs, shown, LIMIT)
     return found
-
-
-def _fill_with_networks(found: dict[str, Any], runs: Sequence[Run], shown: Sequence[Pictures]) -> None:
-    """Networks as long as there is room, the most wanted of each run first."""
-    room = LIMIT - len(page(found, ", ".join(run_names(runs))))
-    full: set[int] = set()
-    for k, member in _in_turns(shown):
-        live = found["runs"][k]["live"]
-        encoded = None if k in full else network(runs[k], member, shown[k].seen)
-        size = len(json.dumps(encoded))
-        if encoded is not None and size <= room:
-            live["networks"].append(encoded)
-            room -= size
-        else:
-            live["absent"].append({"level": analysis.level_of(runs[k], member), "seed": member.seed})
-            full.add(k)  # the others of the run are as large
-    for run, part in zip(runs, found["runs"], strict=True):
-        if live := part.get("live"):
-            order = analysis.levels(run)
-            for each in (live["networks"], live["absent"]):
-                each.sort(key=lambda one: (order.index(one["level"]), one["seed"]))
-    if any(each.live for each in shown) and not any(part.get("live", {}).get("networks") for part in found["runs"]):
-        found["missing"]["live"] = "The networks are too large for a page of 5 MB."
-
-
-def _in_turns(shown: Sequence[Pictures]) -> Iterator[tuple[int, Member]]:
-    """The most wanted member of each run, then the next of each."""
-    for rank in range(max(len(each.live) for each in shown)):
-        yield from ((k, each.live[rank]) for k, each in enumerate(shown) if rank < len(each.live))
 
 
 def _levels(runs: Sequence[Run]) -> list[dict[str, Any]]:

@@ -19,7 +19,7 @@ from dico.tasks.reverse_transport import ReverseTransport
 from dico.tasks.sampling import Sampling
 from dico.tasks.tag import Tag
 from dico.viz.limits import room
-from dico.viz.page.networks import encode_policy, parts_of
+from dico.viz.page.networks import TOLERANCE, encode_policy, parts_of
 from dico.viz.selection import Selection
 
 KNOWN = (Navigation, SameGoal, Dispersion, Sampling, Tag, ReverseTransport)
@@ -82,7 +82,7 @@ def observation_names(task: Task) -> list[list[str]]:
     return [[f"o{k}" for k in range(group.obs_dim)] for group in task.groups]
 
 
-def observations(selection: Selection, recording: Recording) -> list[Float[Tensor, "rows o"]]:
+def observations(selection: Selection, recording: Recording) -> list[Float[Tensor, "rows _"]]:
     """Of each group, observations as the page may meet them: as far as things can be dragged."""
     found = []
     for group, seen in zip(selection.task.groups, recording.obs, strict=True):
@@ -94,7 +94,8 @@ def observations(selection: Selection, recording: Recording) -> list[Float[Tenso
 
 def wanted(selection: Selection, best: str | None) -> tuple[Member, ...]:
     """Members whose networks the page may hold, the most wanted first: of each level the one that is shown, and of
-    these the extremes, with and without free, and the best; then the others. A dial is one for each seed."""
+    these the extremes, with and without free, and the best; then the others. A dial is one for each seed.
+    """
     run, shown = selection.run, selection.members
     gone, order = diverged(run), levels(run)
     controlled = [member for member in shown if member.constraint != "free"]
@@ -105,7 +106,9 @@ def wanted(selection: Selection, best: str | None) -> tuple[Member, ...]:
     return tuple({_networks_of(run, member): member for member in reversed(found)}.values())[::-1]
 
 
-def network(run: Run, member: Member, seen: Sequence[Float[Tensor, "rows o"]]) -> dict[str, Any]:
+def network(
+    run: Run, member: Member, seen: Sequence[Float[Tensor, "rows _"]], tolerance: float = TOLERANCE
+) -> dict[str, Any]:
     """A member's policies as the page evaluates them, one for each group, where ``seen`` has their observations."""
     policies = []
     controlled, reach = controlled_group(run), 1.0
@@ -116,7 +119,7 @@ def network(run: Run, member: Member, seen: Sequence[Float[Tensor, "rows o"]]) -
         trained = max([trained, *(dial.levels if dial else [])])
         most = max(limit.value if limit else 1.0, BEYOND * trained)
         reach = most if own else reach
-        policies.append(encode_policy(policy, obs, most, dial))
+        policies.append(encode_policy(policy, obs, most, dial, tolerance))
     level = level_of(run, member)
     return {"level": level, "value": _value(run, level), "seed": member.seed, "reach": reach, "policies": policies}
 

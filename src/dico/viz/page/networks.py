@@ -21,9 +21,10 @@ from dico.nets import AgentMLP, SharedMLP, StackedLinear, StackedMLP
 from dico.policy import SMALLEST, DiCo
 from dico.viz.page.encode import floats, pack
 
-BITS = (16, 18, 20, 22, 24)
-TOLERANCE = 2e-5
-"""How far an output may be from the original's, at the greatest scale that the page offers."""
+BITS = tuple(range(12, 25))
+TOLERANCE, ROUGHLY = 5e-5, 5e-4
+"""How far an output may be from the original's, at the greatest scale that the page offers, relative to the largest
+output there if that is beyond 1; and where there would be no room for one member of each level."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,11 @@ def parts_of(policy: DiCo) -> Parts | None:
 
 @torch.no_grad()
 def encode_policy(
-    policy: DiCo, obs: Float[Tensor, "rows o"], most: float, dial: DialDiCo | None = None
+    policy: DiCo,
+    obs: Float[Tensor, "rows o"],
+    most: float,
+    dial: DialDiCo | None = None,
+    tolerance: float = TOLERANCE,
 ) -> dict[str, Any]:
     """One member's policy, to be the same at observations like ``obs`` and for a desired diversity of up to ``most``.
 
@@ -105,7 +110,7 @@ def encode_policy(
     greatest = (most / max(policy.snd_hat.item(), SMALLEST)) ** (1 / policy.metric.degree)
     scales = [1.0] + [max(policy.scale().item(), greatest)] * policy.n_agents
     inputs = _inputs(obs, parts.told, dial)
-    bits = _fewest_bits(networks, inputs.double().numpy(), scales)
+    bits = _fewest_bits(networks, inputs.double().numpy(), scales, tolerance)
     shared, *deviations = [[layer.encode(bits) for layer in layers] for layers in networks]
     return {
         "kind": next(name for name, kind in KINDS.items() if kind is policy.kind),
@@ -137,13 +142,15 @@ def _layers(mlp: StackedMLP, agent: int | None = None) -> list[Layer]:
     return [Layer(weight.double().numpy(), bias.double().numpy()[0]) for weight, bias in pairs]
 
 
-def _fewest_bits(networks: Sequence[list[Layer]], obs: np.ndarray, scales: Sequence[float]) -> int:
+def _fewest_bits(networks: Sequence[list[Layer]], obs: np.ndarray, scales: Sequence[float], tolerance: float) -> int:
+    exact = [_evaluate(layers, obs) for layers in networks]
+    largest = max(scale * np.abs(outputs).max() for outputs, scale in zip(exact, scales, strict=True))
     for bits in BITS:
         errors = (
-            scale * np.abs(_evaluate(layers, obs) - _evaluate([layer.round_to(bits) for layer in layers], obs)).max()
-            for layers, scale in zip(networks, scales, strict=True)
+            scale * np.abs(outputs - _evaluate([layer.round_to(bits) for layer in layers], obs)).max()
+            for layers, outputs, scale in zip(networks, exact, scales, strict=True)
         )
-        if max(errors) <= TOLERANCE:
+        if max(errors) <= tolerance * max(1.0, largest):
             return bits
     return BITS[-1]
 

@@ -32,7 +32,7 @@ class Pictures:
     missing: dict[str, str] = field(default_factory=dict)
     live: tuple[Member, ...] = ()
     """Members whose networks the page can hold, the most wanted first."""
-    seen: tuple[Float[Tensor, "rows o"], ...] = ()
+    seen: tuple[Float[Tensor, "rows _"], ...] = ()
     """Of each group, observations as the live part may meet them."""
 
 

@@ -4,19 +4,20 @@ import { levelLabel, number } from "./format.js";
 
 const SAME = 0.005; // a desired diversity no farther from another one counts as the same
 
-/** What can be chosen: the networks of a seed by the slider's value, where several levels have one, and each member's. */
+/** What can be chosen: the networks of a seed by the slider's value, where several levels have one, and of a member. */
 export function choicesOf(report) {
   return report.runs.flatMap((run) => {
     if (!run.live) return [];
     const whose = report.runs.length > 1 ? ` · ${run.name}` : "";
     const seeds = [...new Set(run.live.networks.map(({ seed }) => seed))];
     const families = seeds.map((seed) => new Family(run, familyOf(run, seed), `any level · seed ${seed}${whose}`));
+    const nameOf = ({ level, seed }) => `${levelLabel(level)} · seed ${seed}${whose}`;
     const dials = run.live.networks.filter((network) => dialOf(run, network));
     const single = run.live.networks.filter((network) => !dials.includes(network));
     return [
       ...dials.map((network) => new Family(run, [network], `dial · seed ${network.seed}${whose}`)),
       ...families.filter(({ networks }) => networks.length > 1),
-      ...single.map((network) => new Family(run, [network], `${levelLabel(network.level)} · seed ${network.seed}${whose}`)),
+      ...single.map((network) => new Family(run, [network], nameOf(network))),
     ];
   });
 }
@@ -58,7 +59,7 @@ export class Family {
   }
 
   /** In words: what is done to have a desired diversity. */
-  describe(desired, { policy, network }, metric) {
+  describe(desired, policy, network, metric) {
     const wanted = number(desired);
     const levels = this.trained(() => policy);
     const same = levels.find((level) => Math.abs(level - desired) <= SAME);
@@ -68,12 +69,13 @@ export class Family {
       const told = `one set of networks for ${number(least)} to ${number(most)}, told the desired value`;
       if (same !== undefined) return ["as trained", `A dial: ${told}; ${wanted} is one of those it was trained at.`];
       if (!outside) return ["dial", `A dial: ${told}. It was trained at ${levels.map((x) => number(x)).join(", ")}.`];
-      return ["rescaled", `A dial: ${told}. ${wanted} is beyond: told ${number(policy.toldAt(desired))}, then rescaled.`];
+      const end = number(policy.toldAt(desired));
+      return ["rescaled", `A dial: ${told}. ${wanted} is beyond: it is told ${end}, then rescaled.`];
     }
     const whose = network.value === null ? levelLabel(network.level) : number(network.value);
     if (same !== undefined) return ["as trained", `These networks were trained for ${metric} ${whose}.`];
     const factor = number(policy.scale(desired) / policy.scale());
-    const where = this.networks.length === 1 ? "Nothing was trained" : `No level was trained`;
+    const where = this.networks.length === 1 ? "They were not trained" : "No level was trained";
     const times = Number.isFinite(policy.scale(desired) / policy.scale()) ? `, ${factor} times as large` : "";
     return ["rescaled", `${where} for ${wanted}: the networks of ${whose}, their deviations rescaled${times}.`];
   }

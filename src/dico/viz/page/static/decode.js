@@ -22,28 +22,21 @@ export function quantised({ low, step, words: text }) {
   return Float64Array.from(words(text), (word) => low + step * word);
 }
 
-/** Signed whole numbers of `bits` bits each, packed without gaps, the highest bit first. */
+/** Signed whole numbers of `bits` bits each, at most 24, packed without gaps, the highest bit first. */
 export function packed(text, bits, count) {
   const source = bytes(text);
   const values = new Int32Array(count);
-  if (bits === 16) { // the usual, and the quickest
-    for (let index = 0; index < count; index++) values[index] = ((source[2 * index] << 8) | source[2 * index + 1]) - 32768;
-    return values;
-  }
-  const offset = 2 ** (bits - 1);
+  const [offset, mask] = [2 ** (bits - 1), 2 ** bits - 1];
   let held = 0;
   let have = 0;
   let next = 0;
   for (let index = 0; index < count; index++) {
     while (have < bits) {
-      held = held * 256 + source[next++];
+      held = (held << 8) | source[next++]; // what was read before falls off the upper end
       have += 8;
     }
-    const rest = 2 ** (have - bits);
-    const value = Math.floor(held / rest);
-    held -= value * rest;
     have -= bits;
-    values[index] = value - offset;
+    values[index] = ((held >>> have) & mask) - offset;
   }
   return values;
 }

@@ -3,7 +3,7 @@
 import { choicesOf } from "./choice.js";
 import { chooser, element, section, tickBox } from "./dom.js";
 import { Engine } from "./engine.js";
-import { levelLabel } from "./format.js";
+import { levelLabel, number } from "./format.js";
 import { colourBar, colourScale } from "./heat.js";
 import { Random } from "./random.js";
 import { Side } from "./side.js";
@@ -11,8 +11,9 @@ import { TASKS } from "./tasks.js";
 
 const STEP_MS = 100;
 const OPENING_MS = 900; // after the live part is first seen, it moves once by itself
-const LEAD = "These are the trained networks, answering here. Drag anything on the stage (or focus it and use the arrow "
-  + "keys), and move the desired diversity.";
+const LEAD = "These are the trained networks, answering here. Drag anything on the stage (or focus it and use the "
+  + "arrow keys), and move the desired diversity.";
+const FINE = 1e-4; // outputs that are right to this are not worth a word
 const SIGNS = "Black arrows: mean actions. Lines: where the agents go from here.";
 
 export function live(report) {
@@ -28,7 +29,9 @@ function leftOut(runs) {
     const gone = [...new Set(live.absent.map(({ level }) => level))].filter((level) => !there.has(level));
     const named = gone.length ? `; none of ${gone.map(levelLabel).join(", ")}` : "";
     const all = live.networks.length + live.absent.length;
-    return `To keep this page small, it has the networks of ${live.networks.length} of ${all} members${named}. `;
+    const rough = live.tolerance > FINE ? `, rounded so that outputs are right to ${number(live.tolerance)}` : "";
+    const some = `${live.networks.length} of ${all} members`;
+    return `To keep this page small, it has the networks of ${some}${named}${rough}. `;
   }).join("");
 }
 
@@ -48,6 +51,7 @@ class Bench {
     this.addSide(this.opening);
     this.begin(this.live.start);
     this.moveOnce();
+    whenIdle(this.choices[this.opening].networks.map((network) => () => this.sides[0].loader.team(runs[0], network)));
   }
 
   /** All levels of the seed whose level is best, or that level: its map has most to show. */
@@ -72,8 +76,9 @@ class Bench {
         this.settle();
       }) : null;
     return element("div", { class: "bench-controls" },
-      element("div", { class: "row" }, this.run, button("Another start", () => this.begin(Number(this.start.value) + 1)),
-        start, button("Back to the start", () => this.begin(this.start.value)), two),
+      element("div", { class: "row" }, this.run,
+        button("Another start", () => this.begin(this.start.valueAsNumber + 1)), start,
+        button("Back to the start", () => this.begin(this.start.value)), two),
       element("div", { class: "row" }, this.option("map", "map: SND where an agent could stand"),
         this.option("arrows", "arrows: what each agent would do at each place"), seen, this.bar.node));
   }
@@ -103,8 +108,8 @@ class Bench {
 
   /** The least diverse member that is not the one on the stage. */
   opposite() {
-    const single = this.choices.findIndex(({ networks }) => networks.length === 1 && networks[0] !== this.sides[0].network);
-    return Math.max(single, 0);
+    const now = this.sides[0].network;
+    return Math.max(this.choices.findIndex(({ networks }) => networks.length === 1 && networks[0] !== now), 0);
   }
 
   /** Everything where it is at a start, whose number is the seed of the episode. */
@@ -170,4 +175,14 @@ class Bench {
   label() {
     this.bar.label(this.most());
   }
+}
+
+/** Does some things one by one, whenever there is nothing else to do. */
+function whenIdle([first, ...others]) {
+  if (!first) return;
+  const later = window.requestIdleCallback ?? setTimeout;
+  later(() => {
+    first();
+    whenIdle(others);
+  });
 }

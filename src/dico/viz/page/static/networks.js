@@ -12,7 +12,10 @@ function softplus(x) {
 function decodeLayer({ inputs, outputs, bits, weight, step, bias }) {
   const steps = floats(step);
   const whole = packed(weight, bits, inputs * outputs);
-  const values = Float64Array.from(whole, (value, index) => value * steps[index % outputs]);
+  const values = new Float64Array(whole.length);
+  for (let row = 0, at = 0; row < inputs; row++) {
+    for (let column = 0; column < outputs; column++, at++) values[at] = whole[at] * steps[column];
+  }
   return { inputs, outputs, weight: values, bias: Float64Array.from(floats(bias)) };
 }
 

@@ -16,7 +16,7 @@ const ARROWS = 11; // along each side of the map
 export class Side {
   /** `bench` has the engine, the options and the choices; `moved(role, index, place)` tells it what was dragged. */
   constructor(bench, opening) {
-    Object.assign(this, { bench, paths: [], arrows: [], state: null, field: null });
+    Object.assign(this, { bench, paths: [], arrows: [], actions: [], state: null });
     const { engine, report, live } = bench;
     this.loader = new Loader(engine);
     this.map = new LiveMap(engine, () => this.paint());
@@ -64,7 +64,7 @@ export class Side {
     this.key = this.loader.key(network);
     this.desired = value;
     const trained = this.family.dial ? nearestOf(this.family.dial.levels, value) : this.team.policy.trained;
-    this.slider.show(value, trained, this.family.describe(value, this, this.bench.report.metric));
+    this.slider.show(value, trained, this.family.describe(value, this.team.policy, network, this.bench.report.metric));
     if (!this.state) return;
     if (!other) this.map.rescale(value);
     this.refresh({ map: other });
@@ -95,6 +95,8 @@ export class Side {
   /** All that follows from the state and the networks: at once what is quick, and soon what takes longer. */
   refresh({ map = true, settled = true } = {}) {
     const { key, state, desired, team } = this;
+    this.actions = team.act(state, desired);
+    this.here = this.diversityHere();
     this.draw();
     this.aheads.want({ key, state, desired }, (paths) => {
       this.paths = paths;
@@ -145,9 +147,9 @@ export class Side {
   /** What stands on the map, and the numbers beside it. */
   draw() {
     if (!this.state) return;
-    const { paths, team, state, desired } = this;
+    const { paths, actions, arrows } = this;
     const layout = this.layout();
-    this.stage.show({ layout, paths, actions: team.act(state, desired), arrows: this.arrows });
+    this.stage.show({ layout, paths, actions, arrows });
     if (layout.cells) this.paint();
     else this.read();
   }
@@ -160,7 +162,7 @@ export class Side {
     this.readings.replaceChildren(
       reading("SND over this map", this.map.field ? number(this.map.field.mean) : MISSING,
         "mean over all places shown; equal to the desired value only where the agents were trained to be"),
-      reading("SND where the agents are", number(this.here()), "mean over what each of them sees now"),
+      reading("SND where the agents are", number(this.here), "mean over what each of them sees now"),
       reading("scale of the deviations", number(policy.scale(desired)),
         `desired ${quotient}, the ${report.metric} of the unscaled deviations as estimated in training`),
       reading("reward so far", number(this.earned), `in ${this.steps} steps${over}`),
@@ -168,7 +170,7 @@ export class Side {
   }
 
   /** SND at what the agents of the controlled group see. */
-  here() {
+  diversityHere() {
     const { policy, task, settings, controlled } = this.team;
     const seen = task.observe(this.state, settings)[controlled];
     const params = policy.everyone(seen, policy.agents, this.desired);

@@ -11,7 +11,7 @@ export class Slice {
     Object.assign(this, { names, low, high, colour, axes: [0, 1], now: null });
     this.map = new LiveMap(engine, () => this.paint());
     this.canvas = element("canvas", { role: "img" });
-    this.ends = { x: element("div", { class: "bar-ends" }), y: element("div", { class: "slice-ends" }) };
+    this.ends = { x: element("div", { class: "slice-across" }), y: element("div", { class: "slice-ends" }) };
     const axis = (label, k) => chooser(label, names.map((name, index) => [String(index), name]), String(this.axes[k]),
       (index) => {
         this.axes[k] = Number(index);
@@ -62,8 +62,8 @@ export class Slice {
     const texts = (low, high) => [low, high].map((value) => element("span", {}, number(value)));
     this.ends.x.replaceChildren(...texts(left, right));
     this.ends.y.replaceChildren(...texts(top, bottom));
-    this.canvas.setAttribute("aria-label", `SND over ${this.names[x]} and ${this.names[y]}: mean ${number(field.mean)}, `
-      + `greatest ${number(field.most)}`);
+    const what = `SND over ${this.names[x]} and ${this.names[y]}`;
+    this.canvas.setAttribute("aria-label", `${what}: mean ${number(field.mean)}, greatest ${number(field.most)}`);
   }
 }
 
