@@ -51,7 +51,8 @@ class Bench {
     this.addSide(this.opening);
     this.begin(this.live.start);
     this.moveOnce();
-    whenIdle(this.choices[this.opening].networks.map((network) => () => this.sides[0].loader.team(runs[0], network)));
+    const { run, networks } = this.choices[this.opening];
+    whenIdle(networks.map((network) => () => this.sides[0].loader.team(run, network)));
   }
 
   /** All levels of the seed whose level is best, or that level: its map has most to show. */
