@@ -14,7 +14,9 @@ from dico.viz.colours import level_colours
 from dico.viz.files import output_file
 from dico.viz.labels import metric_name, run_names
 from dico.viz.page import words
+from dico.viz.page.card import card
 from dico.viz.page.filling import fill
+from dico.viz.page.finding import findings, preview, project
 from dico.viz.page.inline import page
 from dico.viz.page.numbers import numbers
 from dico.viz.page.pictures import Pictures, pictures
@@ -39,7 +41,9 @@ def write_report(runs: Runs, out: str | Path | None = None, *, stat: str = "mean
     """
     several = [runs] if isinstance(runs, Run | str | Path) else list(runs)
     opened = [each if isinstance(each, Run) else load(each) for each in several]
-    text = page(payload(opened, stat), f"{', '.join(run_names(opened))} · dico report")
+    found = payload(opened, stat)
+    title = f"{', '.join(run_names(opened))} · dico report"
+    text = page(found, title, preview(found["facts"], found["findings"]), card(found["runs"], MAP_COLOURS))
     path = default_path(opened) if out is None else Path(out)
     with output_file(path) as scratch:
         scratch.write_text(text, "utf-8")
@@ -70,6 +74,8 @@ def payload(runs: Sequence[Run], stat: str = "mean") -> dict[str, Any]:
     shown = [pictures(run, part["best"]) for run, part in zip(runs, parts, strict=True)]
     found = {
         "metric": metric,
+        "findings": findings(runs, names, stat),
+        "project": project(),
         "facts": words.facts(runs),
         "statistic": words.statistic(runs, stat, metric, along),
         "metrics": words.metrics(runs, metric),
@@ -82,7 +88,7 @@ def payload(runs: Sequence[Run], stat: str = "mean") -> dict[str, Any]:
         "runs": [{"name": name, **part, **each.values} for name, part, each in zip(names, parts, shown, strict=True)],
         "footer": words.footer(runs, stat),
     }
-    fill(found, runs, shown, LIMIT)
+    fill(found, runs, shown, LIMIT - len(card(found["runs"], MAP_COLOURS) or ""))
     return found
 
 

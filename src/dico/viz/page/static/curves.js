@@ -4,6 +4,7 @@ import { axes, band, path } from "./axes.js";
 import { floats } from "./decode.js";
 import { element, redraw, section, svg, swatch, tickBox } from "./dom.js";
 import { decimalsOf, extremes, frames, interval, levelLabel, number } from "./format.js";
+import { glossed } from "./glossary.js";
 import { percent, percentDecimals, percentInterval, widened } from "./format.js";
 import { DASHES, runLine } from "./selection.js";
 import { Tip } from "./tip.js";
@@ -48,7 +49,7 @@ class Curves {
     this.tip = new Tip(this.box);
     this.longest = series.reduce((most, { xs }) => (xs.at(-1) > most.at(-1) ? xs : most), series[0].xs);
     this.node = element("figure", { class: "panel", "data-chart": metric.key },
-      element("figcaption", {}, element("h3", {}, metric.title), element("p", {}, metric.about)), this.box);
+      element("figcaption", {}, element("h3", {}, glossed(metric.title, 1)), element("p", {}, metric.about)), this.box);
     this.box.addEventListener("pointermove", (event) => this.follow(event));
     for (const name of ["pointerleave", "blur"]) this.box.addEventListener(name, () => this.point(null));
     this.box.addEventListener("keydown", (event) => this.press(event));

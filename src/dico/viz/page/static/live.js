@@ -19,7 +19,7 @@ const SIGNS = "Black arrows: mean actions. Lines: where the agents go from here.
 export function live(report) {
   const runs = report.runs.filter((run) => run.live?.networks.length);
   if (!runs.length) return section("live", "Try it", report.missing.live);
-  return section("live", "Try it", `${LEAD} ${leftOut(runs)}${report.taken}`, new Bench(report, runs).node);
+  return section("live", "Try it", LEAD, new Bench(report, runs).node);
 }
 
 /** Whose networks are not in the page, to keep it small. */
@@ -46,8 +46,8 @@ class Bench {
     this.colour = colourScale(report.scale);
     this.bar = colourBar("SND at a place", this.colour, 1);
     this.stages = element("div", { class: "sides" });
-    const hint = element("p", { class: "hint" }, `${this.task.hint} ${SIGNS}`);
-    this.node = element("div", { class: "bench" }, this.controls(), hint, this.stages);
+    const hint = element("p", { class: "hint" }, `${this.task.hint} ${SIGNS} ${leftOut(runs)}${report.taken}`);
+    this.node = element("div", { class: "bench" }, this.controls(), this.stages, this.settings(), hint);
     this.addSide(this.opening);
     this.begin(this.live.start);
     this.moveOnce();
@@ -70,6 +70,14 @@ class Bench {
     });
     const start = element("label", { class: "control" }, element("span", {}, "start"), this.start);
     const two = tickBox("two members in step", false, (shown) => this.compare(shown));
+    return element("div", { class: "bench-controls" },
+      element("div", { class: "row" }, this.run,
+        button("Another start", () => this.begin(this.start.valueAsNumber + 1)), start,
+        button("Back to the start", () => this.begin(this.start.value)), two));
+  }
+
+  /** What is shown on the stages. */
+  settings() {
     const { agents } = this.live.groups[this.live.controlled];
     const seen = this.task.perAgent
       ? chooser("seen by", agents.map((agent) => [String(agent), `agent ${agent}`]), String(this.seer), (agent) => {
@@ -77,9 +85,6 @@ class Bench {
         this.settle();
       }) : null;
     return element("div", { class: "bench-controls" },
-      element("div", { class: "row" }, this.run,
-        button("Another start", () => this.begin(this.start.valueAsNumber + 1)), start,
-        button("Back to the start", () => this.begin(this.start.value)), two),
       element("div", { class: "row" }, this.option("map", "map: SND where an agent could stand"),
         this.option("arrows", "arrows: what each agent would do at each place"), seen, this.bar.node));
   }

@@ -5,6 +5,7 @@ import { report } from "./data.js";
 import { decision } from "./decision.js";
 import { distances } from "./distances.js";
 import { element, section } from "./dom.js";
+import { explainStatic } from "./glossary.js";
 import { live } from "./live.js";
 import { maps } from "./maps.js";
 import { Policy, sndAt } from "./networks.js";
@@ -29,6 +30,14 @@ document.getElementById("report").append(...parts);
 document.getElementById("contents").append(...parts.map((part) =>
   element("a", { href: `#${part.id}` }, part.querySelector("h2").textContent)));
 document.getElementById("footer").textContent = report.footer;
+document.getElementById("project").append(...projectLink(report.project));
+explainStatic();
+
+/** The project's name and version, with its address if that is known. */
+function projectLink({ version, url }) {
+  const name = `dico ${version}`.trim();
+  return ["· Made with ", url ? element("a", { href: url }, name) : name];
+}
 
 /** A section; one that fails says so in its place, and leaves the others alone. */
 function built(id, build) {

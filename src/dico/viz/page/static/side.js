@@ -3,6 +3,7 @@
 import { chooser, element, redraw } from "./dom.js";
 import { Latest } from "./engine.js";
 import { MISSING, number } from "./format.js";
+import { glossed } from "./glossary.js";
 import { grid, LiveMap } from "./livemap.js";
 import { Loader } from "./loader.js";
 import { sndAt } from "./networks.js";
@@ -185,5 +186,5 @@ function nearestOf(values, wanted) {
 
 function reading(name, value, about) {
   const details = element("dd", {}, element("strong", {}, value), element("small", {}, about));
-  return element("div", { "data-reading": name }, element("dt", {}, name), details);
+  return element("div", { "data-reading": name }, element("dt", {}, glossed(name, 1)), details);
 }

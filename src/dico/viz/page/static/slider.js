@@ -2,6 +2,7 @@
 
 import { element } from "./dom.js";
 import { number } from "./format.js";
+import { glossed } from "./glossary.js";
 
 const MOVED = 0.005; // from here on a desired diversity counts as another one
 const SNAP = 0.012; // of the slider: how near to a trained level a pointer lands on it
@@ -24,7 +25,7 @@ export class Slider {
     this.mode = element("span", { class: "mode" });
     this.about = element("span");
     this.node = element("div", { class: "slider" },
-      element("div", { class: "slider-head" }, element("span", {}, `desired ${metric}`), this.value),
+      element("div", { class: "slider-head" }, element("span", {}, glossed(`desired ${metric}`)), this.value),
       element("div", { class: "slider-track" }, this.input, this.tick), this.marks,
       element("p", { class: "slider-says", role: "status" }, this.mode, this.about), this.back);
   }

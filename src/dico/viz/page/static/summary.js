@@ -3,16 +3,18 @@
 import { element, section, swatch } from "./dom.js";
 import { decimalsOf, frames, interval, levelLabel, percent, percentDecimals, percentInterval } from "./format.js";
 import { plural } from "./format.js";
+import { glossed } from "./glossary.js";
 import { runMark } from "./selection.js";
 
-export function heading({ runs, facts }) {
+export function heading({ runs, facts, findings }) {
   const title = runs.length > 1 ? `${runs.length} runs compared` : runs[0].name;
   const badges = runs.filter(({ progress }) => progress.frames < progress.total).map(({ name, progress }) => {
     const whose = runs.length > 1 ? `${name} has ` : "";
     const done = `${frames(progress.frames)} of ${frames(progress.total)} frames per member so far`;
     return element("p", { class: "badge" }, `Not finished: ${whose}${done}`);
   });
-  return [element("h1", {}, title), element("p", { class: "facts" }, facts.join(" · ")), ...badges];
+  const told = findings.map((text) => element("p", { class: "finding" }, glossed(text)));
+  return [element("h1", {}, title), ...told, element("p", { class: "facts" }, facts.join(" · ")), ...badges];
 }
 
 export function summary(report) {
@@ -48,7 +50,7 @@ function table(report) {
   const several = report.runs.length > 1;
   const names = [...(several ? ["run"] : []), report.grouping.title];
   const head = element("tr", {}, names.map((name) => element("th", { scope: "col" }, name)),
-    columns.map(({ name }) => element("th", { scope: "col", class: "number" }, name)));
+    columns.map(({ name }) => element("th", { scope: "col", class: "number" }, glossed(name, 1))));
   const body = rows.map(({ run, index, row }) => {
     const { colour } = report.levels.find(({ text }) => text === row.level);
     const best = run.best === row.level;
