@@ -20,6 +20,7 @@ from dico.viz.page.finding import findings, preview, project
 from dico.viz.page.inline import page
 from dico.viz.page.numbers import numbers
 from dico.viz.page.pictures import Pictures, pictures
+from dico.viz.reproduce import Presets
 
 LIMIT = 4_900_000
 """Bytes that a page may have: networks that would not fit are left out."""
@@ -31,17 +32,20 @@ Runs = Run | str | Path | Sequence[Run | str | Path]
 """Run folders, opened or not."""
 
 
-def write_report(runs: Runs, out: str | Path | None = None, *, stat: str = "mean") -> Path:
+def write_report(
+    runs: Runs, out: str | Path | None = None, *, stat: str = "mean", presets: Presets | None = None
+) -> Path:
     """Write the page of one run, or of several to compare, and return where it is.
 
     By default it is ``report.html`` in the run folder; of several runs, here. It is written whole or not at all.
+    With ``presets`` (``dico.experiments.presets_of``) the command that trains a run again tells what differs from one.
 
     >>> str(write_report(run))
     'runs/navigation/report.html'
     """
     several = [runs] if isinstance(runs, Run | str | Path) else list(runs)
     opened = [each if isinstance(each, Run) else load(each) for each in several]
-    found = payload(opened, stat)
+    found = payload(opened, stat, presets)
     title = f"{', '.join(run_names(opened))} · dico report"
     text = page(found, title, preview(found["facts"], found["findings"]), card(found["runs"], MAP_COLOURS))
     path = default_path(opened) if out is None else Path(out)
@@ -57,7 +61,7 @@ def default_path(runs: Sequence[Run]) -> Path:
     return own if len(runs) == 1 else Path("report.html")
 
 
-def payload(runs: Sequence[Run], stat: str = "mean") -> dict[str, Any]:
+def payload(runs: Sequence[Run], stat: str = "mean", presets: Presets | None = None) -> dict[str, Any]:
     """All that the page shows, as JSON; runs of different tasks are refused.
 
     The levels are those that the runs are grouped by (``Run.group_by``), or all in which members differ.
@@ -70,7 +74,7 @@ def payload(runs: Sequence[Run], stat: str = "mean") -> dict[str, Any]:
     for run in runs:
         run.read()
     along = axis_of(runs)
-    parts = [numbers(run, stat, along) for run in runs]
+    parts = [numbers(run, stat, along, presets) for run in runs]
     shown = [pictures(run, part["best"]) for run, part in zip(runs, parts, strict=True)]
     found = {
         "metric": metric,

@@ -22,7 +22,7 @@ from dico.policy import SMALLEST, DiCo
 from dico.viz.page.encode import floats, pack
 
 BITS = tuple(range(12, 25))
-TOLERANCE, ROUGHLY = 5e-5, 5e-4
+TOLERANCE, ROUGHLY = 1e-5, 5e-4
 """How far an output may be from the original's, at the greatest scale that the page offers, relative to the largest
 output there if that is beyond 1; and where there would be no room for one member of each level."""
 

@@ -3,8 +3,8 @@
 import { element } from "./dom.js";
 
 const WORDS = {
-  SND: "System Neural Diversity: the mean distance between the actions (of stochastic policies, their distributions) that "
-    + "every two agents would choose at the same observation. 0: all behave alike.",
+  SND: "System Neural Diversity: the mean distance between the actions (of stochastic policies, their distributions) "
+    + "that every two agents would choose at the same observation. 0: all behave alike.",
   desired: "What the team is held to during training and play: a value, bounds, or nothing (free).",
   measured: "What came out, on the observations that the team collected.",
   free: "Unconstrained: the agents differ as much as their learning makes them.",
@@ -46,17 +46,19 @@ export function glossed(text, most = 2) {
 /** A word that tells what it means; `shown` is how it is written here. */
 export function term(word, shown = word) {
   const node = element("button", {
-    type: "button", class: "term", onpointerenter: () => show(node, WORDS[word]), onfocus: () => show(node, WORDS[word]),
-    onclick: () => show(node, WORDS[word]), onpointerleave: () => hide(node), onblur: () => hide(node),
+    type: "button", class: "term", onpointerleave: () => hide(node), onblur: () => hide(node),
     onkeydown: ({ key }) => key === "Escape" && hide(node),
   }, shown);
+  for (const name of ["pointerenter", "focus", "click"]) node.addEventListener(name, () => show(node, WORDS[word]));
   return node;
 }
 
 /** Makes terms of the page's own words that ask for it (`data-term`). */
 export function explainStatic() {
   document.body.append(box);
-  for (const node of document.querySelectorAll("[data-term]")) node.replaceWith(term(node.dataset.term, node.textContent));
+  for (const node of document.querySelectorAll("[data-term]")) {
+    node.replaceWith(term(node.dataset.term, node.textContent));
+  }
 }
 
 function show(node, text) {

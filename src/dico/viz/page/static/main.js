@@ -20,7 +20,8 @@ import { themeButton } from "./theme.js";
 const selection = new Selection();
 paintLevels(report);
 document.getElementById("heading").append(...heading(report));
-const bar = element("div", { class: "bar-inner" }, legend(report, selection), themeButton());
+const tools = { class: "bar-inner", role: "toolbar", "aria-label": "Legend" };
+const bar = element("div", tools, legend(report, selection), themeButton());
 document.getElementById("toolbar").append(bar);
 const parts = [
   ["live", live], ["summary", summary], ["curves", curves], ["decision", decision], ["maps", maps],

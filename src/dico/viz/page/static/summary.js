@@ -1,6 +1,7 @@
 /** What came out, in numbers. */
 
 import { element, section, swatch } from "./dom.js";
+import { downloads } from "./download.js";
 import { decimalsOf, frames, interval, levelLabel, percent, percentDecimals, percentInterval } from "./format.js";
 import { plural } from "./format.js";
 import { glossed } from "./glossary.js";
@@ -21,7 +22,8 @@ export function summary(report) {
   const notes = report.notes.map((note) => element("li", {}, note));
   return section("summary", "Summary", report.statistic.table,
     report.runs.length > 1 ? null : element("div", { class: "tiles" }, tiles(report.runs[0], report.grouping)),
-    element("div", { class: "scroll panel" }, table(report)),
+    element("div", { class: "scroll panel", tabindex: "0", role: "region", "aria-label": "Table" }, table(report)),
+    downloads("summary", { table: () => tableRows(report) }),
     notes.length ? element("ul", { class: "notes" }, notes) : null);
 }
 
@@ -42,6 +44,15 @@ function tiles(run, { sample }) {
   return facts.filter(Boolean).map(([name, value, note]) => element("div", { class: "tile" },
     element("span", { class: "tile-name" }, name), element("strong", {}, value),
     element("span", { class: "muted" }, note)));
+}
+
+/** The table's numbers, unrounded. */
+function tableRows({ runs, metric, grouping }) {
+  const ends = (name) => [name, `${name} low`, `${name} high`];
+  const head = ["run", "level", `${grouping.sample}s`, "diverged", ...ends("reward per step"),
+    ...ends(`measured ${metric}`), ...ends("tracking error")];
+  return [head, ...runs.flatMap((run) => run.summary.map((row) =>
+    [run.name, row.level, row.seeds, row.diverged, ...row.reward, ...row.diversity, ...row.tracking]))];
 }
 
 function table(report) {
