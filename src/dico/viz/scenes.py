@@ -63,8 +63,8 @@ class Picture:
                 trail = LineCollection([], zorder=3, linewidths=1.6, capstyle="butt")
                 self.axes.add_collection(trail)
                 self._trails.append((path, circle.colour, trail))
-            disc = self.axes.add_patch(self._disc(circle))
-            self._moving.append((circle, disc))
+            disc = self._disc(circle)
+            self._moving.append((circle, self.axes.add_patch(disc)))
             self._radii.append((disc, radius))
 
     def show(self, step: int) -> None:

@@ -115,8 +115,8 @@ def network(
     for group, obs in zip(run.groups, seen, strict=True):
         policy, own = run.policy_of(member, group["name"]), group["name"] == controlled
         dial = run.dial(member.seed, group["name"], **_varied(run, member)) if own and run.config.get("dial") else None
-        limit, trained = room(run) if own else None, policy.constraint(policy.snd_hat).item()
-        trained = max([trained, *(dial.levels if dial else [])])
+        limit = room(run) if own else None
+        trained = dial.levels[-1] if dial else float(policy.constraint(policy.snd_hat))
         most = max(limit.value if limit else 1.0, BEYOND * trained)
         reach = most if own else reach
         policies.append(encode_policy(policy, obs, most, dial, tolerance))

@@ -1,13 +1,13 @@
 /** The slider of the desired diversity: marks where something was trained, and words that say what is done. */
 
-import { element } from "./dom.js";
+import { element, redraw } from "./dom.js";
 import { number } from "./format.js";
 import { glossed } from "./glossary.js";
 
 const MOVED = 0.005; // from here on a desired diversity counts as another one
 const SNAP = 0.012; // of the slider: how near to a trained level a pointer lands on it
 const THUMB = 8; // pixels: half the thumb, which the ends of the slider stop short by
-const ROOM = 0.055; // of the slider: how far apart the marks' numbers are, at least
+const ROOM = 27; // pixels: how far apart the marks' numbers are, at least
 
 export class Slider {
   constructor(metric, wanted) {
@@ -28,16 +28,22 @@ export class Slider {
       element("div", { class: "slider-head" }, element("span", {}, glossed(`desired ${metric}`)), this.value),
       element("div", { class: "slider-track" }, this.input, this.tick), this.marks,
       element("p", { class: "slider-says", role: "status" }, this.mode, this.about), this.back);
+    redraw(this.input, () => this.mark());
   }
 
   /** From 0 to `reach`, with a mark at each trained level that leads there. */
   setUp(reach, levels) {
     this.levels = levels;
     this.input.max = String(Math.floor(100 * reach) / 100);
+    this.mark();
+  }
+
+  /** The marks, with their numbers where there is room. */
+  mark() {
     let last = -Infinity;
-    this.marks.replaceChildren(...(levels.length > 1 ? levels : []).map((level) => {
+    this.marks.replaceChildren(...(this.levels.length > 1 ? this.levels : []).map((level) => {
       const share = level / Number(this.input.max);
-      const crowded = share - last < ROOM;
+      const crowded = (share - last) * this.input.clientWidth < ROOM;
       if (!crowded) last = share;
       return element("button", {
         type: "button", class: crowded ? "slider-mark crowded" : "slider-mark", onclick: () => this.wanted(level),
