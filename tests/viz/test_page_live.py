@@ -35,11 +35,9 @@ def choose(page, label, side=0):
     page.locator(".side").nth(side).get_by_label("trained for").select_option(label=label)
 
 
-def path_of(page, agent, live, side=0):
+def path_of(page, agent, live):
     """Where an agent goes from here, in world units."""
-    page.wait_for_function(f"document.querySelectorAll('.side')[{side}].querySelector('[data-path]') !== null")
-    page.wait_for_timeout(300)
-    stage = page.locator(".stage").nth(side)
+    stage = page.locator(".stage").first
     scale = stage.evaluate("node => node.clientWidth") / (live["extent"][1] - live["extent"][0])
     points = stage.locator(f"[data-path='{agent}']").get_attribute("points").split()
     pairs = np.array([[float(number) for number in point.split(",")] for point in points])
@@ -58,6 +56,8 @@ def test_a_task_is_played_as_python_plays_it(opened, tmp_path, task):
     policies = [run.policies(name, [run.member("0.5", 0).index]) for name in groups]
     recording = record(run.task(), policies, episodes=1, seed=0, deterministic=True)
     steps = recording.length(0)
+    page.wait_for_function("document.querySelector('[data-path]') !== null")
+    page.wait_for_timeout(500)
     for agent in range(run.task().n_agents):
         expected = recording.states.position[0, : steps + 1, 0, agent][:21]  # contacts let later steps drift apart
         np.testing.assert_allclose(path_of(page, agent, live)[:21], expected.detach(), atol=3e-3)
@@ -65,7 +65,7 @@ def test_a_task_is_played_as_python_plays_it(opened, tmp_path, task):
     page.locator(f"[data-handle='{DRAGGED[task]}']").focus()
     page.keyboard.press("ArrowLeft")
     assert place_of(page, DRAGGED[task])[0] == pytest.approx(max(before[0] - 0.05, -1), abs=0.01)
-    page.get_by_text("Slice through two observations").click()
+    page.locator(".slice").evaluate("node => (node.open = true)")
     page.locator(".slice select").nth(1).select_option("3")
     page.wait_for_function("document.querySelector('.slice canvas').getAttribute('aria-label')?.includes('SND over')")
     page.get_by_role("button", name="Let them run").click()

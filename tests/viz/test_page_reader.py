@@ -133,8 +133,15 @@ def test_print_keeps_the_legend(opened, path):
     assert page.locator(".theme").is_hidden()
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("viewport", [DESKTOP, SMALL_PHONE], ids=["desktop", "phone"])
+@pytest.mark.parametrize(
+    ("viewport", "theme"),
+    [
+        (DESKTOP, "light"),
+        (SMALL_PHONE, "dark"),
+        pytest.param(DESKTOP, "dark", marks=pytest.mark.slow),
+        pytest.param(SMALL_PHONE, "light", marks=pytest.mark.slow),
+    ],
+)
 def test_nothing_stands_in_anyones_way(opened, path, theme, viewport):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
     page = opened(path, viewport, color_scheme=theme)

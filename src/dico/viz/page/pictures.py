@@ -47,15 +47,20 @@ def pictures(run: Run, best: str | None) -> Pictures:
         return Pictures(missing=dict.fromkeys(("episodes", "maps", "live"), f"Nothing to show: {error}."))
     values["taken"] = {"members": shown_of(run, selection.members), "frames": selection.frames}
     missing: dict[str, str] = {}
-    task = selection.task
-    if isinstance(task, MappedTask):
+    reason = playable(selection)
+    if isinstance(selection.task, MappedTask):
         values["maps"] = _maps(selection)
     else:
+        instead = (
+            "dico map draws one over any two observed numbers"
+            if reason
+            else "the live part has one of what an agent would see, and slices over any two observed numbers"
+        )
         missing["maps"] = (
             f"What an agent sees in {run.config['task']} does not follow from its position alone, so there is no map "
-            "over positions; dico map draws one over any two observed numbers."
+            f"over positions; {instead}."
         )
-    if reason := playable(selection):
+    if reason:
         return Pictures(values, missing | {"live": reason})
     values["live"] = surroundings(selection, recording, START)
     return Pictures(values, missing, wanted(selection, best), tuple(observations(selection, recording)))

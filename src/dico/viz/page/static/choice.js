@@ -32,7 +32,7 @@ function dialOf(run, { policies }) {
   return policies[run.live.controlled].dial;
 }
 
-export class Family {
+class Family {
   constructor(run, networks, name) {
     Object.assign(this, { run, networks, name });
   }

@@ -22,7 +22,7 @@ export function downloads(name, { picture, legend, table }) {
 }
 
 /** Rows as text; what holds commas, quotes or lines is quoted. */
-export function csv(rows) {
+function csv(rows) {
   const cell = (value) => {
     const text = value === null || value === undefined || Number.isNaN(value) ? "" : String(value);
     return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;

@@ -44,7 +44,7 @@ export function glossed(text, most = 2) {
 }
 
 /** A word that tells what it means; `shown` is how it is written here. */
-export function term(word, shown = word) {
+function term(word, shown = word) {
   const node = element("button", {
     type: "button", class: "term", onpointerleave: () => hide(node), onblur: () => hide(node),
     onkeydown: ({ key }) => key === "Escape" && hide(node),

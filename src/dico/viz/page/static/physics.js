@@ -1,7 +1,7 @@
 /** The physics that the tasks share, as `dico.tasks.physics` has it: points with drag, spheres that push each other and
  * the walls of a hollow box. Places, velocities and forces are [x, y]. */
 
-export const DT = 0.1; // seconds in a step
+const DT = 0.1; // seconds in a step
 const DRAG = 0.25; // share of its velocity that a body loses in a step
 const WALL = 4 / 600; // half the thickness of a box's wall
 const COINCIDENT = 1e-6; // two bodies nearer than this have no direction to push each other in
@@ -32,7 +32,7 @@ function limit(velocity, most) {
 }
 
 /** Force on a body that is `apart` from another one, while they are within `reach`: a spring with a soft start. */
-export function repulsion([x, y], reach, stiffness, margin) {
+function repulsion([x, y], reach, stiffness, margin) {
   const distance = Math.hypot(x, y);
   const depth = (reach - distance) / margin;
   if (!(depth >= 0) || distance < COINCIDENT) return [0, 0];
@@ -54,7 +54,7 @@ export function wallContact(place, radius, centre, half, stiffness, margin) {
 }
 
 /** The nearest point of the outline of a box with sides along the axes and half sizes `half`. */
-export function nearestWallPoint(point, centre, half) {
+function nearestWallPoint(point, centre, half) {
   const from = minus(point, centre);
   const gap = half.map((size, k) => size - Math.abs(from[k]));
   const inside = gap[0] > 0 && gap[1] > 0;

@@ -21,7 +21,7 @@ export class Side {
     const { engine, report, live } = bench;
     this.loader = new Loader(engine);
     this.map = new LiveMap(engine, () => this.paint());
-    this.slice = new Slice(engine, live.groups[live.controlled], bench.colour);
+    this.slice = new Slice(engine, live.groups[live.controlled], bench.colour, bench.task.perAgent);
     this.aheads = new Latest((asked) => engine.ask({ job: "ahead", steps: AHEAD, ...asked }));
     this.fan = new Latest(({ key, obs, desired }) =>
       engine.ask({ job: "terms", key, obs, rows: ARROWS ** 2, desired }));
