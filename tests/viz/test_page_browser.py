@@ -345,7 +345,7 @@ def test_it_fits_any_screen_and_theme(opened, path, viewport, theme):
     page.get_by_role("button", name=re.compile("Switch to the")).click()
     assert page.evaluate(ground) != before
     names = page.locator("button, select, input").evaluate_all(
-        "nodes => nodes.filter(node => !(node.labels?.length || node.ariaLabel || node.innerText)).length"
+        "nodes => nodes.filter(node => !(node.labels?.length || node.ariaLabel || node.textContent)).length"
     )
     assert names == 0
     assert page.locator("[aria-hidden=true] [tabindex]").count() == 0

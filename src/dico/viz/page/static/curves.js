@@ -11,7 +11,7 @@ import { dashesOf, levelMark, manyLevels, runLine } from "./selection.js";
 import { pointing, Tip } from "./tip.js";
 
 const HEIGHT = 280;
-const [LETTER, BESIDE, MARK, LINE] = [6.6, 8, 10, 13]; // of the levels' names at the lines' ends, in pixels
+const [LETTER, BESIDE, MARK, LINE] = [6.6, 8, 10, 15]; // of the levels' names at the lines' ends, in pixels
 const TITLE = "Training curves";
 const HOW = "Point at a chart, or use the arrow keys on it, to read all values; "
   + "the buttons of the legend hide and show levels.";
@@ -185,7 +185,7 @@ function drawNames({ picture, toY, right, top, bottom }, series, beside) {
   const ends = series.map(({ level, centre, colour }) => ({ level, colour, y: toY(centre.findLast(Number.isFinite)) }));
   const known = ends.filter(({ y }) => Number.isFinite(y)).sort((a, b) => a.y - b.y);
   known.forEach((end, k) => (end.y = Math.max(end.y, k ? known[k - 1].y + LINE : top + 4)));
-  known.reverse().forEach((end, k) => (end.y = Math.min(end.y, k ? known[k - 1].y - LINE : bottom)));
+  known.reverse().forEach((end, k) => (end.y = Math.min(end.y, k ? known[k - 1].y - LINE : bottom - LINE / 2)));
   for (const { level, y } of known) {
     const text = levelLabel(level);
     if (text.length > 12) continue;
