@@ -5,7 +5,7 @@ import { report } from "./data.js";
 import { decision } from "./decision.js";
 import { distances } from "./distances.js";
 import { element, section } from "./dom.js";
-import { explainStatic } from "./glossary.js";
+import { explainStatic, glossed } from "./glossary.js";
 import { live } from "./live.js";
 import { maps } from "./maps.js";
 import { Policy, sndAt } from "./networks.js";
@@ -40,10 +40,13 @@ function projectLink({ version, url }) {
   return ["· Made with ", url ? element("a", { href: url }, name) : name];
 }
 
-/** A section; one that fails says so in its place, and leaves the others alone. */
+/** A section, whose first words explain themselves; one that fails says so in its place, and leaves the others alone. */
 function built(id, build) {
   try {
-    return build(report, selection);
+    const part = build(report, selection);
+    const lead = part?.querySelector(".lead");
+    lead?.replaceChildren(...glossed(lead.textContent));
+    return part;
   } catch (error) {
     console.error(error);
     const title = id[0].toUpperCase() + id.slice(1);
