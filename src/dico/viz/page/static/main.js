@@ -40,7 +40,7 @@ function projectLink({ version, url }) {
   return ["· Made with ", url ? element("a", { href: url }, name) : name];
 }
 
-/** A section, whose first words explain themselves; one that fails says so in its place, and leaves the others alone. */
+/** A section, whose first words explain themselves. One that fails says so in its place, and leaves the others be. */
 function built(id, build) {
   try {
     const part = build(report, selection);
