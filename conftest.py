@@ -31,7 +31,8 @@ def folder_of_examples(tmp_path_factory):
     from dico.training.session import train
 
     folder = tmp_path_factory.mktemp("examples")
-    settings = Config(frames=80, envs=4, frames_per_batch=40, epochs=1, minibatch=40, hidden=(8,), seeds=2)
+    small = {"frames": 80, "envs": 4, "frames_per_batch": 40, "epochs": 1, "minibatch": 40, "hidden": (8,)}
+    settings = Config(**small, seeds=2, task_options=("horizon=10",))
     train(settings, folder / "runs" / "navigation", device="cpu")
     return folder
 

@@ -123,7 +123,8 @@ def test_the_page_holds_both(run):
 def test_the_page_draws_both(run, tmp_path, opened):
     page = opened(write_report(run, tmp_path / "page.html"))
     charts = page.locator("figure[data-chart]").evaluate_all("nodes => nodes.map((node) => node.dataset.chart)")
-    assert charts == ["reward", "outside", "snd_box", "diversity", "tracking", "action_bound_violation"]
+    first = ["reward", "return", "success", "coverage", "outside", "snd_box", "diversity", "snd_acted"]
+    assert charts == [*first, "tracking", "action_bound_violation"]
     assert page.locator(".map").count() == 6
     assert page.locator("[data-maps=unscaled] .map").count() == 3
     assert page.locator("[data-chart=snd_box] .desired").count() == 2

@@ -34,7 +34,7 @@ def test_runs_of_different_tasks_are_refused_before_anything_is_written(known, t
 
 def test_all_figures_of_a_run_are_written_whole(navigation, tmp_path):
     written = write_figures([navigation], tmp_path, formats=("png", "svg", "pdf"))
-    names = ["curves", "decision", "tracking", "map", "trajectories", "distances"]
+    names = ["curves", "decision", "tracking", "outcomes", "map", "trajectories", "distances"]
     assert [path.name for path in written] == [f"{name}.{end}" for name in names for end in ("png", "svg", "pdf")]
     assert sorted(tmp_path.iterdir()) == sorted(written)
     starts = {".png": b"\x89PNG", ".svg": b"<?xml", ".pdf": b"%PDF"}
@@ -48,7 +48,7 @@ def test_a_checkpoint_that_cannot_be_played_leaves_maps_out(navigation, tmp_path
     monkeypatch.setattr("dico.runs.Run.task", refuse)
     with pytest.warns(UserWarning, match="no map and no trajectories: trained with other actions"):
         written = write_figures([navigation], tmp_path, formats=("png",))
-    assert [path.stem for path in written] == ["curves", "decision", "tracking", "distances"]
+    assert [path.stem for path in written] == ["curves", "decision", "tracking", "outcomes", "distances"]
 
 
 def test_figures_need_no_display_and_leave_no_style_behind(navigation, tmp_path):
@@ -98,7 +98,7 @@ def test_who_diverged_is_said_once(navigation, tmp_path, gone, drawn, messages):
     (run.folder / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        assert list(draw_figures([run])) == ["curves", "decision", "tracking", *drawn]
+        assert list(draw_figures([run])) == ["curves", "decision", "tracking", "outcomes", *drawn]
     assert [str(warning.message) for warning in caught] == [text.format(folder=run.folder) for text in messages]
 
 

@@ -54,7 +54,7 @@ def test_all_sections_are_there(opened, path):
     ]  # fmt: skip
     assert page.locator("h1").inner_text() == "run"
     assert page.locator(".summary tbody tr").count() == len(LEVELS)
-    assert page.locator("figure[data-chart]").count() == 4
+    assert page.locator("figure[data-chart]").count() == 5
     assert page.locator(".map").count() == len(LEVELS)
     assert page.locator(".mark").count() == len(LEVELS)
     assert "undefined" not in page.locator("body").inner_text()

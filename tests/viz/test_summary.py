@@ -79,15 +79,16 @@ def test_pictures_are_those_of_the_networks(navigation, tmp_path):
 
 def test_all_figures_are_drawn_from_a_summary(navigation, dispersion, tmp_path):
     written = write_figures([kept(navigation, tmp_path)], tmp_path / "figures", formats=("png",))
-    assert [path.stem for path in written] == ["curves", "decision", "tracking", "map", "trajectories"]
-    assert list(draw_figures([kept(dispersion, tmp_path)])) == ["curves", "decision", "tracking", "trajectories"]
+    assert [path.stem for path in written] == ["curves", "decision", "tracking", "outcomes", "map", "trajectories"]
+    drawn = draw_figures([kept(dispersion, tmp_path)])
+    assert list(drawn) == ["curves", "decision", "tracking", "outcomes", "trajectories"]
 
 
 def test_a_summary_without_pictures_draws_its_curves(navigation, tmp_path):
     write_summary(navigation, tmp_path / "bare.json")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert list(draw_figures([load(tmp_path / "bare.json")])) == ["curves", "decision", "tracking"]
+        assert list(draw_figures([load(tmp_path / "bare.json")])) == ["curves", "decision", "tracking", "outcomes"]
 
 
 def test_what_needs_networks_says_that_there_are_none(navigation, tmp_path):

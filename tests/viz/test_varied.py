@@ -189,8 +189,10 @@ def test_evaluation_and_its_table_keep_members_apart(trained):
     table = level_table(rows)
     assert [column.header for column in table.columns[:3]] == ["desired SND", "tau", "seeds"]
     assert [list(column.cells) for column in table.columns[:3]] == [["1", "1"], ["0.3", "0.01"], ["2", "2"]]
-    expected = [np.mean([row["reward"] for row in rows[k : k + 2]]) for k in (0, 2)]
-    assert [float(cell) for cell in table.columns[-1].cells] == pytest.approx(expected, abs=6e-5)
+    assert [column.header for column in table.columns[-4:]] == ["reward per step", "return", "success", "coverage"]
+    for column, name in zip(table.columns[-4:], ("reward", "return", "success", "coverage"), strict=True):
+        expected = [np.mean([row[name] for row in rows[k : k + 2]]) for k in (0, 2)]
+        assert [float(cell) for cell in column.cells] == pytest.approx(expected, abs=6e-5)
 
 
 @pytest.mark.unchecked

@@ -7,6 +7,7 @@ from dico._measuring import last
 from dico.analysis.members import controlled_group
 from dico.analysis.statistics import mean_of
 from dico.runs import Run, RunError
+from dico.tasks import OUTCOMES, TASKS, Task
 
 
 def curves(run: Run, metric: str) -> Float[np.ndarray, "members iterations"]:
@@ -18,6 +19,20 @@ def curves(run: Run, metric: str) -> Float[np.ndarray, "members iterations"]:
     values = _read(run, metric)
     values[diverged(run)] = np.nan
     return values
+
+
+def outcomes(run: Run) -> dict[str, str]:
+    """What the run tells of whole episodes, by column: return, success, coverage; and what each of them is in words.
+
+    >>> outcomes(run)["coverage"]
+    'share of agents that are at their goals in the end'
+    """
+    group = controlled_group(run)
+    told = {name for row in run.rows() if row.get("group", group) == group for name in row}
+    task = TASKS.get(run.config["task"], Task)
+    words = {"return": "return of an agent in an episode"}
+    words |= {name: str(getattr(task, f"{name}_words")) for name in OUTCOMES}
+    return {name: text for name, text in words.items() if name in told}
 
 
 def frames(run: Run) -> Float[np.ndarray, " iterations"]:

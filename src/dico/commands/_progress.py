@@ -15,6 +15,7 @@ from rich.table import Table
 
 from dico.members import level_text, member_of, text_of, varying
 from dico.metrics import METRICS
+from dico.tasks import OUTCOMES
 from dico.training.blocks import AnyPopulation
 
 SECONDS_BETWEEN_LINES = 5.0
@@ -32,17 +33,21 @@ def level_table(rows: Sequence[dict[str, Any]], title: str | None = None) -> Tab
     varied = [name for name in _varying(rows) if name != "constraint"]
     for name in (*varied, "seeds"):
         table.add_column(name, justify="right")
+    told = [name for name in OUTCOMES if any(name in row for row in rows)]  # of the task, so of all groups alike
+    episodes = ["return"] if any("return" in row for row in rows) else []
     for group in groups:
-        for name in (*(f"measured {_title_of(metric)}" for metric in metrics), "reward per step"):
+        for name in (*(f"measured {_title_of(metric)}" for metric in metrics), "reward per step", *episodes):
             table.add_column(f"{group} {name}".strip(), justify="right")
+    for name in told:
+        table.add_column(name, justify="right")
     for members in _by_level(rows).values():
         first = member_of(members[0])
         seeds = str(len({row["member"] for row in members}))
         cells = [first.constraint, *(text_of(first, name) for name in varied), seeds]
         for group in groups:
             own = [row for row in members if row.get("group", "") == group]
-            cells += [_mean(own, name) for name in (*metrics, "reward")]
-        table.add_row(*cells)
+            cells += [_mean(own, name) for name in (*metrics, "reward", *episodes)]
+        table.add_row(*cells, *(_mean(members, name) for name in told))
     return table
 
 
@@ -115,10 +120,7 @@ class PlainProgress(Display):
         if time.monotonic() - self.last < SECONDS_BETWEEN_LINES and not self.population.finished:
             return
         self.last = time.monotonic()
-        levels = "; ".join(
-            f"{level}: reward {_mean(members, 'reward')} snd {_mean(members, 'snd')}"
-            for level, members in _by_level(rows).items()
-        )
+        levels = "; ".join(f"{level}: {_in_a_line(members)}" for level, members in _by_level(rows).items())
         remaining = self.population.config.iterations - self.population.iteration
         left = "" if self.compiling else f", {seconds * remaining:.0f} s left"
         done = f"{self.population.frames:,} of {_total(self.population):,} frames"
@@ -154,9 +156,25 @@ def _by_level(rows: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]
     return levels
 
 
+def _in_a_line(rows: Sequence[dict[str, Any]]) -> str:
+    """Reward and diversity, each group's by themselves.
+
+    >>> row = {"reward": 1.0, "snd": 0.5}
+    >>> _in_a_line([row | {"group": "adversary"}, row | {"group": "agent", "reward": -1.0, "snd": 0.0}])
+    'adversary reward 1.0000 snd 0.5000, agent reward -1.0000 snd 0.0000'
+    """
+    groups = dict.fromkeys(row.get("group", "") for row in rows)
+    each = {group: [row for row in rows if row.get("group", "") == group] for group in groups}
+    return ", ".join(
+        f"{group} reward {_mean(own, 'reward')} snd {_mean(own, 'snd')}".strip() for group, own in each.items()
+    )
+
+
 def _mean(rows: Sequence[dict[str, Any]], name: str) -> str:
-    values = [row[name] for row in rows if row[name] is not None and not row.get("diverged")]
-    return f"{mean(values):.4f}" if values else "diverged"
+    if all(row.get("diverged") for row in rows):
+        return "diverged"
+    values = [row[name] for row in rows if row.get(name) is not None and not row.get("diverged")]
+    return f"{mean(values):.4f}" if values else ""
 
 
 def _total(population: AnyPopulation) -> int:

@@ -1,7 +1,7 @@
 """Fresh episodes of trained members, from the same starts for all: what evaluation, figures and videos look at."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -11,7 +11,7 @@ from torch import Tensor
 from dico.policy import DiCo
 from dico.random import Random
 from dico.squashed import squash
-from dico.tasks import Task, check_groups, join_groups, map_state
+from dico.tasks import Task, check_groups, is_over_steps, join_groups, map_state, outcomes_of
 
 STREAM = 1000
 """Keeps the episodes' random numbers apart from those of any training."""
@@ -26,6 +26,15 @@ class Episodes:
     reward: Float[Tensor, "members steps episodes agents"]
     running: Bool[Tensor, "members steps episodes"]
     """Whether the episode had not ended before the step."""
+    outcomes: dict[str, Float[Tensor, "members steps episodes"]]
+    """What the task says of where each step led, see :func:`dico.tasks.outcomes_of`."""
+
+    def outcome(self, task: Task, name: str) -> Float[Tensor, "members episodes"]:
+        """What an episode came to: in its last step, or as a share of its steps, as the task has it."""
+        said, length = self.outcomes[name], self.running.sum(1)
+        if is_over_steps(task, name):
+            return (said * self.running).sum(1) / length
+        return said.gather(1, length[:, None] - 1)[:, 0]
 
 
 @dataclass(frozen=True)
@@ -54,6 +63,7 @@ class _Step:
     actions: Tensor
     reward: Tensor
     running: Tensor
+    outcomes: dict[str, Tensor]
     following: Any
 
 
@@ -67,9 +77,8 @@ def play(task: Task, policies: Sequence[DiCo], episodes: int, seed: int, *, dete
     >>> play(make("navigation"), [policy], episodes=5, seed=0, deterministic=True).reward.shape
     torch.Size([3, 100, 5, 2])
     """
-    steps = [(*s.obs, s.reward, s.running) for s in _steps(task, policies, episodes, seed, deterministic)]
-    *obs, reward, running = (torch.stack(column, 1) for column in zip(*steps, strict=True))
-    return Episodes(tuple(obs), reward, running)
+    steps = [replace(s, state=None, following=None) for s in _steps(task, policies, episodes, seed, deterministic)]
+    return Episodes(**_columns(steps))
 
 
 def record(task: Task, policies: Sequence[DiCo], episodes: int, seed: int, *, deterministic: bool) -> Recording:
@@ -82,10 +91,18 @@ def record(task: Task, policies: Sequence[DiCo], episodes: int, seed: int, *, de
     (torch.Size([3, 10, 5, 2, 2]), torch.Size([3, 11, 5, 2, 2]))
     """
     steps = list(_steps(task, policies, episodes, seed, deterministic))
-    columns = zip(*((*s.obs, s.reward, s.running, s.actions) for s in steps), strict=True)
-    *obs, reward, running, actions = (torch.stack(column, 1) for column in columns)
     states = map_state(lambda *each: torch.stack(each, 1), *(s.state for s in steps), steps[-1].following)
-    return Recording(tuple(obs), reward, running, actions, states)
+    return Recording(**_columns(steps), actions=torch.stack([s.actions for s in steps], 1), states=states)
+
+
+def _columns(steps: Sequence[_Step]) -> dict[str, Any]:
+    """The fields of :class:`Episodes`."""
+    return {
+        "obs": tuple(torch.stack(group, 1) for group in zip(*(s.obs for s in steps), strict=True)),
+        "reward": torch.stack([s.reward for s in steps], 1),
+        "running": torch.stack([s.running for s in steps], 1),
+        "outcomes": {name: torch.stack([s.outcomes[name] for s in steps], 1) for name in steps[0].outcomes},
+    }
 
 
 @torch.no_grad()
@@ -104,7 +121,7 @@ def _steps(task: Task, policies: Sequence[DiCo], episodes: int, seed: int, deter
             actions.append(into_box(policy, raw, low, high))
         together = join_groups(groups, actions)
         following, reward, done = task.step(state, together)
-        yield _Step(state, observed, together, reward, running, following)
+        yield _Step(state, observed, together, reward, running, outcomes_of(task, following), following)
         state, running = following, running & ~done
 
 

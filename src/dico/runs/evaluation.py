@@ -20,8 +20,8 @@ def evaluate(run: Run, *, episodes: int = 200, seed: int = 0, deterministic: boo
     """Every member on the same fresh episodes, with stochastic actions unless ``deterministic``.
 
     One row for each member and group: what sets the member apart, mean reward per step, mean return and length of an
-    episode, and diversity at steps of episodes that were running, at most as many as a training measures it at. A
-    member whose numbers are not finite is marked as diverged.
+    episode, what the task says of it (success, coverage), and diversity at steps of episodes that were running, at most
+    as many as a training measures it at. A member whose numbers are not finite is marked as diverged.
     """
     task = run.task()
     policies = [run.policies(group.name) for group in task.groups]
@@ -32,6 +32,7 @@ def evaluate(run: Run, *, episodes: int = 200, seed: int = 0, deterministic: boo
         length = played.running.sum(1)
         everyone = policy.everyone(take(obs.flatten(1, 2), _running(played.running, len(group.agents))))
         diversity = {name: METRICS[name].fn(everyone) for name in ("snd", run.config["metric"])}
+        outcomes = {name: played.outcome(task, name).mean(1) for name in played.outcomes}
         for member in run.members:
             k = member.index
             row = {
@@ -39,7 +40,7 @@ def evaluate(run: Run, *, episodes: int = 200, seed: int = 0, deterministic: boo
                 **{name: getattr(member, name) for name in varied}, **_group_column(group, task),
                 "reward": (earned[k].sum() / length[k].sum()).item(), "return": earned[k].mean().item(),
                 "steps": length[k].float().mean().item(),
-                **{name: value[k].item() for name, value in diversity.items()},
+                **{name: value[k].item() for name, value in (outcomes | diversity).items()},
             }  # fmt: skip
             rows.append(row | {"diverged": True} if has_diverged(row) else row)
     return rows

@@ -24,7 +24,10 @@ POINTS = 100
 """A curve has at most so many numbers: means over as many batches each."""
 DIGITS = 4
 """Significant ones, of every number."""
-COLUMNS = ("reward", "snd", "snd_acted", "snd_box", "outside", "scale", "action_bound_violation", "desired")
+COLUMNS = (
+    "reward", "return", "success", "coverage", "snd", "snd_acted", "snd_box", "outside", "scale",
+    "action_bound_violation", "desired",
+)  # fmt: skip
 """What is kept of the metrics, as far as they are there; and the controlled metric, if it is another one."""
 
 SUMMARY: Shape = {

@@ -5,7 +5,19 @@ from dataclasses import fields
 from typing import Any
 
 from dico._checks import check_choice, pairs
-from dico.tasks.base import Group, MappedTask, Task, check_groups, join_groups, map_state, of_group, where_done
+from dico.tasks.base import (
+    OUTCOMES,
+    Group,
+    MappedTask,
+    Task,
+    check_groups,
+    is_over_steps,
+    join_groups,
+    map_state,
+    of_group,
+    outcomes_of,
+    where_done,
+)
 from dico.tasks.dispersion import Dispersion
 from dico.tasks.navigation import Navigation, SameGoal
 from dico.tasks.own import imported, name_of, options_of, own
@@ -21,6 +33,7 @@ TASKS: dict[str, type[Task]] = {
 """The paper's tasks by name."""
 
 __all__ = [
+    "OUTCOMES",
     "TASKS",
     "Group",
     "Legend",
@@ -32,11 +45,13 @@ __all__ = [
     "describe",
     "from_settings",
     "imported",
+    "is_over_steps",
     "is_wrapped",
     "join_groups",
     "make",
     "map_state",
     "of_group",
+    "outcomes_of",
     "own",
     "vmas",
     "where_done",

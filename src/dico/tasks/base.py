@@ -12,6 +12,9 @@ from torch import Tensor
 from dico.random import Random
 from dico.tasks.scene import Legend, Scene
 
+OUTCOMES = ("success", "coverage")
+"""What a task may say of its states, see :class:`Task`."""
+
 State = TypeVar("State")
 """A flat frozen dataclass of tensors whose leading dimensions are the batch."""
 
@@ -45,6 +48,12 @@ class Task(ABC, Generic[State]):
     position_alone: ClassVar[bool] = False
     """Whether what an agent sees follows from where it stands alone, all through an episode: goals that stay where they
     are, and nothing else. A map that was drawn at the start is then true to the end."""
+    success_over: ClassVar[str] = "episodes"
+    """What the success rate is a share of: ``episodes``, by how they end, or ``steps``."""
+    success_words: ClassVar[str] = "share of episodes that end in success"
+    """What the success rate is, as words under a figure."""
+    coverage_words: ClassVar[str] = "share of what there is to be done that is done"
+    """What coverage is, likewise."""
     compiles: ClassVar[bool] = True
     """Whether PyTorch's compiler and CUDA graphs can take its functions, as they are made of tensors alone; if not, it
     steps as it is while the learners are compiled."""
@@ -85,6 +94,16 @@ class Task(ABC, Generic[State]):
         """
         return None
 
+    def observation_names(self, group: Group) -> tuple[str, ...]:
+        """What each of the numbers is that an agent of the group observes, in a few words.
+
+        >>> from dico.tasks import make
+        >>> task = make("navigation")
+        >>> task.observation_names(task.groups[0])
+        ('x from goal 1', 'y from goal 1', 'x from goal 2', 'y from goal 2')
+        """
+        return tuple(f"observation {k + 1}" for k in range(group.obs_dim))
+
     def success(self, state: State) -> Bool[Tensor, "*batch"] | None:  # noqa: ARG002
         """Whether the team has done what it is for, where that can be said; None if not."""
         return None
@@ -120,6 +139,32 @@ class MappedTask(Task[State]):
         self, state: State, position: Float[Tensor, "*batch points 2"]
     ) -> Float[Tensor, "*batch points obs"]:
         """What an agent would see at each of the points."""
+
+
+def outcomes_of(task: Task, state: Any) -> dict[str, Float[Tensor, "*batch"]]:
+    """What the task says of a state, from 0 to 1, by name; your own tasks need not say anything.
+
+    >>> from dico.tasks import make
+    >>> task = make("tag")
+    >>> outcomes_of(task, task.reset(1, Random([0])))
+    {'success': tensor([[0.]])}
+    """
+    said = {name: getattr(task, name)(state) for name in OUTCOMES if hasattr(task, name)}
+    return {name: value.to(torch.get_default_dtype()) for name, value in said.items() if value is not None}
+
+
+def is_over_steps(task: Task, name: str) -> bool:
+    """Whether an outcome is a share of all steps rather than of episodes, by how they end."""
+    return name == "success" and getattr(task, "success_over", "episodes") == "steps"
+
+
+def xy(*things: str) -> tuple[str, ...]:
+    """Names of the two coordinates of each thing.
+
+    >>> xy("position", "velocity")
+    ('x position', 'y position', 'x velocity', 'y velocity')
+    """
+    return tuple(f"{axis} {thing}" for thing in things for axis in "xy")
 
 
 def map_state(function: Callable[..., Tensor], state: State, *others: State) -> State:

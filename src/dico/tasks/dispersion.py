@@ -9,7 +9,7 @@ from torch import Tensor
 
 from dico._checks import check_number, check_switch
 from dico.random import Random
-from dico.tasks.base import Group, Task, clamp_actions
+from dico.tasks.base import Group, Task, clamp_actions, xy
 from dico.tasks.physics import move
 from dico.tasks.scene import GREY, Legend, Scene, bounds, discs, square
 
@@ -45,6 +45,8 @@ class Dispersion(Task[DispersionState]):
     name: ClassVar[str] = "dispersion"
     snd_levels: ClassVar[tuple[str, ...]] = ("0", "free", "6")
     legend: ClassVar[Legend] = Legend(hidden="eaten")
+    success_words: ClassVar[str] = "share of episodes in which all food is eaten"
+    coverage_words: ClassVar[str] = "share of the food that is eaten"
 
     n_agents: int = 4
     """Agents, and food."""
@@ -69,6 +71,11 @@ class Dispersion(Task[DispersionState]):
     def obs_box(self, group: Group) -> tuple[tuple[float, ...], tuple[float, ...]]:  # noqa: ARG002
         """All that can be seen: food as far off as the world is wide, eaten or not."""
         return (-2 * BOUND, -2 * BOUND, 0.0) * self.n_agents, (2 * BOUND, 2 * BOUND, 1.0) * self.n_agents
+
+    def observation_names(self, group: Group) -> tuple[str, ...]:  # noqa: ARG002
+        """Where each food is, and whether it was eaten."""
+        foods = (f"food {k + 1}" for k in range(self.n_agents))
+        return tuple(name for food in foods for name in (*xy(f"to {food}"), f"{food} eaten"))
 
     def reset(self, n: int, rng: Random) -> DispersionState:
         """Agents at the centre, at rest; food anywhere."""

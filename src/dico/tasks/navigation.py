@@ -10,7 +10,7 @@ from torch import Tensor
 
 from dico._checks import check_number
 from dico.random import Random
-from dico.tasks.base import Group, MappedTask, clamp_actions
+from dico.tasks.base import Group, MappedTask, clamp_actions, xy
 from dico.tasks.physics import move
 from dico.tasks.scene import GREY, Line, Scene, discs, square
 
@@ -55,6 +55,8 @@ class Navigation(MappedTask[NavigationState]):
     name: ClassVar[str] = "navigation"
     snd_levels: ClassVar[tuple[str, ...]] = ("0", "0.1", "0.3", "0.4", "0.5", "1", "free")
     position_alone: ClassVar[bool] = True
+    success_words: ClassVar[str] = "share of episodes in which all agents reach their goals"
+    coverage_words: ClassVar[str] = "share of agents that are at their goals in the end"
 
     n_agents: int = 2
     """Agents, each with a goal."""
@@ -76,6 +78,10 @@ class Navigation(MappedTask[NavigationState]):
     def obs_box(self, group: Group) -> tuple[tuple[float, ...], tuple[float, ...]]:
         """What is seen from anywhere in the spawn area; agents that have learned rarely leave it."""
         return (-2 * SPAWN,) * group.obs_dim, (2 * SPAWN,) * group.obs_dim
+
+    def observation_names(self, group: Group) -> tuple[str, ...]:  # noqa: ARG002
+        """Where the agent is from each goal."""
+        return xy(*(f"from goal {k + 1}" for k in range(self.n_agents)))
 
     @property
     def distinct_goals(self) -> int:

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from dico._checks import check_number
 from dico.random import Random
-from dico.tasks.base import Group, Task, clamp_actions
+from dico.tasks.base import Group, Task, clamp_actions, xy
 from dico.tasks.physics import (
     WALL,
     move,
@@ -63,6 +63,7 @@ class ReverseTransport(Task[ReverseTransportState]):
 
     name: ClassVar[str] = "reverse-transport"
     snd_levels: ClassVar[tuple[str, ...]] = ("0", "0.1", "1.2", "free")
+    success_words: ClassVar[str] = "share of episodes in which the package is delivered"
 
     n_agents: int = 4
     """Agents, all inside the package."""
@@ -91,6 +92,10 @@ class ReverseTransport(Task[ReverseTransportState]):
     def half(self) -> tuple[float, float]:
         """Half the package's size along each axis."""
         return self.package_length / 2, self.package_width / 2
+
+    def observation_names(self, group: Group) -> tuple[str, ...]:  # noqa: ARG002
+        """Of the agent, and of the package."""
+        return xy("position", "velocity", "velocity of package", "to package", "of package from goal")
 
     def reset(self, n: int, rng: Random) -> ReverseTransportState:
         """Package and goal anywhere, agents anywhere inside the package, all at rest."""

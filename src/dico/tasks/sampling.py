@@ -9,7 +9,7 @@ from torch import Tensor
 
 from dico._checks import check_number
 from dico.random import Random
-from dico.tasks.base import Group, MappedTask, clamp_actions
+from dico.tasks.base import Group, MappedTask, clamp_actions, xy
 from dico.tasks.physics import move
 from dico.tasks.scene import Legend, Scene, bounds, discs, square
 
@@ -22,6 +22,8 @@ CELLS = 40
 AGENT_RADIUS = 0.025
 BOUND = EDGE - AGENT_RADIUS
 """Both coordinates of an agent stay in ``[-BOUND, BOUND]``."""
+AROUND = ("below left", "below", "below right", "left", "right", "above left", "above", "above right")
+"""The cells around an agent, in the order in which it sees them."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,7 @@ class Sampling(MappedTask[SamplingState]):
     name: ClassVar[str] = "sampling"
     snd_levels: ClassVar[tuple[str, ...]] = ("0", "free", "5")
     legend: ClassVar[Legend] = Legend(value="value not yet taken", empty="visited cells")
+    coverage_words: ClassVar[str] = "share of the cells that are visited"
 
     n_agents: int = 3
     """Agents."""
@@ -79,6 +82,10 @@ class Sampling(MappedTask[SamplingState]):
         """The whole world, and values of 0 to 1."""
         values = group.obs_dim - 2
         return (-BOUND,) * 2 + (0.0,) * values, (BOUND,) * 2 + (1.0,) * values
+
+    def observation_names(self, group: Group) -> tuple[str, ...]:  # noqa: ARG002
+        """Where the agent is, and what it would find around it."""
+        return *xy("position"), *(f"value {where}" for where in AROUND)
 
     def reset(self, n: int, rng: Random) -> SamplingState:
         """Agents at the centre, at rest; the Gaussian's mean anywhere; nothing visited."""

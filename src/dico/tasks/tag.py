@@ -9,7 +9,7 @@ from torch import Tensor
 
 from dico._checks import check_number
 from dico.random import Random
-from dico.tasks.base import Group, Task, clamp_actions
+from dico.tasks.base import Group, Task, clamp_actions, xy
 from dico.tasks.physics import length, move, sphere_contacts, worlds_first, worlds_last
 from dico.tasks.scene import BLACK, CHASERS, GREEN, Scene, bounds, discs, square
 
@@ -55,6 +55,8 @@ class Tag(Task[TagState]):
 
     name: ClassVar[str] = "tag"
     snd_levels: ClassVar[tuple[str, ...]] = ("0", "0.3", "0.6", "free")
+    success_over: ClassVar[str] = "steps"
+    success_words: ClassVar[str] = "share of steps in which a red agent touches the green one"
 
     n_agents: int = 3
     """Agents, all red but the last."""
@@ -81,6 +83,19 @@ class Tag(Task[TagState]):
             Group("adversary", tuple(range(self.n_red)), own_and_obstacles + 2 * self.n_red + 2),
             Group("agent", (self.n_red,), own_and_obstacles + 2 * self.n_red),
         )
+
+    def observation_names(self, group: Group) -> tuple[str, ...]:
+        """Of the agent, of obstacles and of the other agents, a red one's teammates before the green one."""
+        obstacles = (f"to obstacle {k + 1}" for k in range(OBSTACLES))
+        if group == self.groups[-1]:
+            return xy("velocity", "position", *obstacles, *(f"to red {k + 1}" for k in range(self.n_red)))
+        team = (f"to teammate {k + 1}" for k in range(self.n_red - 1))
+        return xy("velocity", "position", *obstacles, *team, "to green", "velocity of green")
+
+    def success(self, state: TagState) -> Bool[Tensor, "*batch"]:
+        """Whether a red agent touches the green one."""
+        apart = torch.linalg.vector_norm(state.position[..., :-1, :] - state.position[..., -1:, :], dim=-1)
+        return (apart < sum(RADIUS)).any(-1)
 
     def reset(self, n: int, rng: Random) -> TagState:
         """Agents and obstacles anywhere, at rest; they may overlap."""

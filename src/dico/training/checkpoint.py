@@ -21,6 +21,8 @@ from dico.training.replay_store import ReplayStore
 
 KEPT = 3
 """Checkpoints kept."""
+SINCE_THEN = ("rollout.earned",)
+"""What earlier versions did not save: the returns of episodes that were running then count from the checkpoint on."""
 
 
 def replay_store(population: AnyPopulation, folder: Path, options: SessionOptions) -> ReplayStore | None:
@@ -66,8 +68,8 @@ def save(population: AnyPopulation, folder: Path, replay: ReplayStore | None, me
 
 def restore(population: AnyPopulation, checkpoint: Checkpoint, replay: ReplayStore | None) -> None:
     """Bring a population back to where a checkpoint was written."""
-    saved = checkpoint.tensors()
     state = population.tensors()
+    saved = {name: torch.zeros_like(state[name]) for name in SINCE_THEN} | checkpoint.tensors()
     if saved.keys() != state.keys() or any(saved[name].shape != state[name].shape for name in state):
         raise RunError(
             f"{checkpoint.folder} holds the state of another configuration, or of another version of dico: resume with "

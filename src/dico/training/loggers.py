@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from dico.metrics import METRICS
+from dico.tasks import OUTCOMES
 from dico.training.blocks import AnyPopulation
 
 LOGGED = ("reward", "snd", "snd_hat", "scale", "action_bound_violation")
@@ -69,8 +70,8 @@ class WandB:
 
 
 def _columns(row: dict[str, Any]) -> list[str]:
-    """With the controlled metric, where that is not SND."""
-    return [*LOGGED, *(name for name in METRICS if name in row and name not in LOGGED)]
+    """With the controlled metric, where that is not SND, and what episodes came to, where any ended."""
+    return [*LOGGED, *(name for name in ("return", *OUTCOMES, *METRICS) if name in row and name not in LOGGED)]
 
 
 def _key(row: dict[str, Any], name: str) -> str:

@@ -147,6 +147,7 @@ class Population(Counted):
 
     def _rows(self, learner: Learner, values: dict[str, Tensor], seconds: float) -> list[dict[str, Any]]:
         columns = {name: value.tolist() for name, value in values.items()}
+        outcomes = self.rollout.outcomes.columns(learner.team.name)
         several = {"group": learner.team.name} if len(self.learners) > 1 else {}
         varied = tuple(self.config.varied)
         follows = self._is_controlled(learner.team.name)
@@ -156,6 +157,7 @@ class Population(Counted):
              **{name: getattr(member, name) for name in varied}, **several, "iteration": self.iteration,
              "frames": self.frames,
              **{name: column[k] for name, column in columns.items() if name != "desired" or scheduled[k]},
+             **{name: column[k] for name, column in outcomes.items() if column[k] is not None},
              "seconds": seconds}
             for k, member in enumerate(self.members)
         ]  # fmt: skip

@@ -13,6 +13,7 @@ from dico.random import Random
 from dico.tasks import Task, check_groups, join_groups, map_state, of_group, where_done
 from dico.training.experience import Batch
 from dico.training.learner import Learner
+from dico.training.outcomes import Outcomes
 from dico.training.staging import Stage
 
 STARTS_PER_ENV = 8
@@ -32,6 +33,7 @@ class Rollout:
         self.rng = Random(seeds, stream, stage.device)
         self.state: Any = task.reset(envs, self.rng)
         self.clock = torch.zeros(len(seeds), envs, dtype=torch.int64, device=stage.device)
+        self.outcomes = Outcomes(task, self.groups, len(seeds), envs, self.state, stage.device)
         self.starts: Any = None
         self.used = torch.zeros_like(self.clock[:, :1])
         self.time = torch.zeros_like(self.clock[0, :1])
@@ -50,6 +52,7 @@ class Rollout:
         copy_(self.starts, starts)
         self.used.zero_()
         self.time.zero_()
+        self.outcomes.begin_batch(steps)
         for learner in learners:
             learner.begin_batch(frames)
         for _ in range(steps):
@@ -66,25 +69,31 @@ class Rollout:
     @torch.no_grad()
     def _step_in_place(self) -> None:
         """One step of every environment, written at the present time of the batches."""
-        state, clock, used, records = self._advanced(self.state, self.clock, self.used, self.starts)
+        earned, sums = self.outcomes.earned, self.outcomes.sums
+        state, clock, used, counted, records = self._advanced(
+            self.state, self.clock, self.used, (earned, sums), self.starts
+        )
         for batch, record in zip(self.batches, records, strict=True):
             for name, value in record.items():
                 getattr(batch, name).index_copy_(1, self.time, value.unsqueeze(1))
         copy_(self.state, state)
         self.clock.copy_(clock)
         self.used.copy_(used)
+        for mine, new in zip((earned, sums), counted, strict=True):
+            mine.copy_(new)
         self.time += 1
         self.time %= self.batches[0].done.shape[1]
 
     def _advance(
-        self, state: Any, clock: Tensor, used: Tensor, starts: Any
-    ) -> tuple[Any, Tensor, Tensor, list[dict[str, Tensor]]]:
+        self, state: Any, clock: Tensor, used: Tensor, counted: tuple[Tensor, Tensor], starts: Any
+    ) -> tuple[Any, Tensor, Tensor, tuple[Tensor, Tensor], list[dict[str, Tensor]]]:
         observed = self.task.observe(state)
         decisions = [learner.act(obs) for learner, obs in zip(self.learners, observed, strict=True)]
         state, rewards, ended = self.task.step(state, join_groups(self.groups, [each.action for each in decisions]))
         following = self.task.observe(state)
         clock = clock + 1
         done = ended | (clock >= self.task.horizon)
+        counted = self.outcomes.step(*counted, state, rewards, done)
         records = [
             {"obs": obs, "next_obs": next_obs, **decision.remembered, "reward": of_group(group, rewards), "done": done}
             for group, obs, next_obs, decision in zip(self.groups, observed, following, decisions, strict=True)
@@ -92,16 +101,16 @@ class Rollout:
         turn = (used + done.cumsum(1) - 1).clamp_min(0) % (STARTS_PER_ENV * self.envs)
         fresh = map_state(partial(take, index=turn), starts)
         clock = torch.where(done, 0, clock)
-        return where_done(done, fresh, state), clock, used + done.sum(1, keepdim=True), records
+        return where_done(done, fresh, state), clock, used + done.sum(1, keepdim=True), counted, records
 
     def _changed(self) -> list[Tensor]:
         counters = [learner.rng.counter for learner in self.learners]
-        return [*self.tensors().values(), self.used, self.time, *counters]
+        return [*self.tensors().values(), self.used, self.time, self.outcomes.sums, *counters]
 
     def tensors(self) -> dict[str, Tensor]:
         """Its state by name, for a checkpoint."""
         parts = {f"state.{name}": part for name, part in tensors_of(self.state).items()}
-        return parts | {"clock": self.clock, "rng.counter": self.rng.counter}
+        return parts | {"clock": self.clock, "earned": self.outcomes.earned, "rng.counter": self.rng.counter}
 
 
 def tensors_of(state: Any) -> dict[str, Tensor]:

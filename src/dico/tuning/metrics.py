@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -13,10 +13,10 @@ from torch import Tensor
 
 from dico._checks import check_choice
 from dico.analysis import controlled_group, diverged, final
-from dico.analysis.behaviour.playing import Policies, at_end, of_members
+from dico.analysis.behaviour.playing import Policies, of_members
 from dico.runs import Run
-from dico.runs.episodes import play, record
-from dico.tasks import Task, imported, of_group
+from dico.runs.episodes import play
+from dico.tasks import OUTCOMES, Task, imported, of_group
 from dico.tuning.faults import Failed, Noisy, Weak
 
 EPISODES = 200
@@ -46,7 +46,7 @@ def find_metric(name: str, task: Task) -> Metric:
 
     >>> from dico.tasks import make
     >>> find_metric("success", make("navigation")).about
-    'share of episodes that end in success'
+    'share of episodes in which all agents reach their goals'
     >>> find_metric("success", make("sampling"))
     Traceback (most recent call last):
     ValueError: metric 'success' must be one that the task has, and Sampling has no success...
@@ -54,11 +54,13 @@ def find_metric(name: str, task: Task) -> Metric:
     if ":" in name:
         return _own(name)
     found = METRICS[check_choice("metric", name, METRICS)]
-    if name in STATES and getattr(type(task), name, None) in (None, getattr(Task, name)):
+    if name not in OUTCOMES:
+        return found
+    if getattr(type(task), name, None) in (None, getattr(Task, name)):
         raise ValueError(
             f"metric {name!r} must be one that the task has, and {type(task).__name__} has no {name}: {WRITE}"
         )
-    return found
+    return replace(found, about=getattr(task, f"{name}_words", found.about))
 
 
 def _own(name: str) -> Metric:
@@ -90,14 +92,12 @@ def _return(run: Run) -> Float[np.ndarray, " members"]:
     return _alone(run, lambda policies: _earned(run, run.task(), policies))
 
 
-def _at_the_end(run: Run, name: str) -> Float[np.ndarray, " members"]:
-    """A task's function of where its episodes ended."""
+def _outcome(run: Run, name: str) -> Float[np.ndarray, " members"]:
+    """What the task says of episodes."""
     task = run.task()
 
     def measure(policies: Policies) -> Float[Tensor, ""]:
-        recording = record(task, policies, EPISODES, SEED, deterministic=False)
-        values = getattr(task, name)(recording.states)[0].float()  # (moments, episodes)
-        return at_end(values, recording.running[0]).mean()
+        return play(task, policies, EPISODES, SEED, deterministic=False).outcome(task, name).mean()
 
     return _alone(run, measure)
 
@@ -130,16 +130,14 @@ def _alone(run: Run, measure: Callable[[Policies], Float[Tensor, ""]]) -> Float[
     return of_members(run, ["value"], lambda policies: {"value": measure(policies)})["value"]
 
 
-STATES = ("success", "coverage")
-"""Metrics that a task says of its states."""
 WRITE = "write a function of a run and a member, and name it as module:function"
 METRICS: dict[str, Metric] = {
     metric.name: metric
     for metric in (
         Metric("reward", "reward per step", _reward),
         Metric("return", "return of an agent and an episode", _return),
-        Metric("success", "share of episodes that end in success", partial(_at_the_end, name="success")),
-        Metric("coverage", "share of what there is to be done that is done", partial(_at_the_end, name="coverage")),
+        Metric("success", Task.success_words, partial(_outcome, name="success")),
+        Metric("coverage", Task.coverage_words, partial(_outcome, name="coverage")),
         Metric(
             "resilience",
             "share of the return that is kept when one agent fails",

@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # the public names; each is imported when it is first used, f
     from dico.viz.curves import plot_action_bound_violation as plot_action_bound_violation
     from dico.viz.curves import plot_box_diversity as plot_box_diversity
     from dico.viz.curves import plot_diversity as plot_diversity
+    from dico.viz.curves import plot_outcome as plot_outcome
     from dico.viz.curves import plot_outside as plot_outside
     from dico.viz.curves import plot_reward as plot_reward
     from dico.viz.curves import plot_tracking as plot_tracking
@@ -36,6 +37,7 @@ if TYPE_CHECKING:  # the public names; each is imported when it is first used, f
     from dico.viz.figures import draw_decision as draw_decision
     from dico.viz.figures import draw_distances as draw_distances
     from dico.viz.figures import draw_map as draw_map
+    from dico.viz.figures import draw_outcomes as draw_outcomes
     from dico.viz.figures import draw_slice as draw_slice
     from dico.viz.figures import draw_tracking as draw_tracking
     from dico.viz.figures import draw_trajectories as draw_trajectories

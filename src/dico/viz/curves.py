@@ -17,11 +17,12 @@ from dico.analysis import (
     level_of,
     levels,
     of_level,
+    outcomes,
     over_box,
     scheduled_values,
     tracking_error,
 )
-from dico.runs import Member, Run
+from dico.runs import Member, Run, RunError
 from dico.schedules import is_scheduled
 from dico.viz.colours import level_colours
 from dico.viz.labels import level_label, levels_title, metric_name
@@ -38,6 +39,19 @@ def plot_reward(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = False
     axes.set_title("Reward")
     axes.set_ylabel("reward per step")
     return _plot(axes, run, curves(run, "reward"), stat, seeds)
+
+
+def plot_outcome(axes: Axes, run: Run, name: str, stat: str = "mean", *, seeds: bool = False) -> Axes:
+    """What the episodes came to that ended in each batch: return, success or coverage (:func:`dico.analysis.outcomes`).
+
+    >>> from dico.viz.style import new_figure
+    >>> plot_outcome(new_figure(4, 3).subplots(), run, "success").get_ylabel()
+    'share of episodes in which all agents reach their goals'
+    """
+    axes.set_title(name.capitalize())
+    axes.set_ylabel(check_told(run, name))
+    plotted = _plot(axes, run, curves(run, name), stat, seeds)
+    return plotted if name == "return" else _from_zero(plotted)
 
 
 def plot_diversity(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = False) -> Axes:
@@ -84,6 +98,14 @@ def plot_action_bound_violation(axes: Axes, run: Run, stat: str = "mean", *, see
     axes.set_title("Action-bound violation")
     axes.set_ylabel("distance outside the box")
     return _from_zero(_plot(axes, run, curves(run, "action_bound_violation"), stat, seeds))
+
+
+def check_told(run: Run, name: str) -> str:
+    """What an outcome is in words; an error if the run does not tell of it."""
+    told = outcomes(run)
+    if name not in told:
+        raise RunError(f"{run.folder} has no {name}: of episodes it tells {', '.join(told) or 'nothing'}")
+    return told[name]
 
 
 def desires(run: Run) -> bool:

@@ -1,12 +1,13 @@
 """The figures of a run, arranged and captioned: thin, as each plot takes axes and gives axes."""
 
 from collections.abc import Sequence
+from textwrap import wrap
 
 import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from dico.analysis import align, bounds_of, check_comparable, in_order, level_of, over_box, summary
+from dico.analysis import align, bounds_of, check_comparable, in_order, level_of, outcomes, over_box, summary
 from dico.analysis.fields import Field, as_mapped, check_coordinates
 from dico.runs import Run
 from dico.runs.episodes import play
@@ -18,6 +19,7 @@ from dico.viz.curves import (
     plot_action_bound_violation,
     plot_box_diversity,
     plot_diversity,
+    plot_outcome,
     plot_outside,
     plot_reward,
     plot_tracking,
@@ -57,6 +59,19 @@ def draw_curves(run: Run, stat: str = "mean", *, seeds: bool = False) -> Figure:
         plot_reward(left, run, stat, seeds=seeds)
         level_legend(plot_diversity(right, run, stat, seeds=seeds), run)
         caption(figure, _join([what(run), seeds_in_words(run), statistic([run], stat), so_far(run), _dashed(run)]))
+        return figure
+
+
+def draw_outcomes(run: Run, stat: str = "mean", *, seeds: bool = False) -> Figure:
+    """What episodes came to against frames: return, success, coverage, as far as the run tells."""
+    with use_style():
+        told = outcomes(run)
+        figure = new_figure(2.6 + 2.4 * len(told), 2.8)
+        for axes, name in zip(figure.subplots(1, len(told), squeeze=False).flat, told, strict=True):
+            plot_outcome(axes, run, name, stat, seeds=seeds)
+            axes.set_ylabel("\n".join(wrap(told[name], 32)))
+        level_legend(figure.axes[-1], run)
+        caption(figure, _join([what(run), seeds_in_words(run), statistic([run], stat), so_far(run)]))
         return figure
 
 

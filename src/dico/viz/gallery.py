@@ -6,7 +6,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from dico.analysis import align, check_comparable, diverged, over_box
+from dico.analysis import align, check_comparable, diverged, outcomes, over_box
 from dico.analysis.behaviour import behaviours
 from dico.runs import Run, RunError, Summary
 from dico.tasks import MappedTask
@@ -17,6 +17,7 @@ from dico.viz.figures import (
     draw_decision,
     draw_distances,
     draw_map,
+    draw_outcomes,
     draw_slice,
     draw_tracking,
     draw_trajectories,
@@ -41,7 +42,7 @@ def write_figures(
 
     >>> written = write_figures([run], Path("runs/navigation/figures"), stat="iqm", formats=["png"])
     >>> [path.name for path in written]
-    ['curves.png', 'decision.png', 'tracking.png', 'map.png', 'trajectories.png', 'distances.png']
+    ['curves.png', 'decision.png', 'tracking.png', 'outcomes.png', 'map.png', 'trajectories.png', 'distances.png']
     """
     check_formats(formats)
     check_place(folder / "curves.png")
@@ -53,9 +54,9 @@ def draw_figures(
 ) -> dict[str, Figure]:
     """All figures that make sense for the runs, by name.
 
-    Of one run: its curves, decision and tracking, and its box where it has one (analytical control); with a checkpoint
-    also a map and trajectories; and, where they were kept, the distances between agents. Of several: one decision plot,
-    and each run's own in a folder named after it.
+    Of one run: its curves, decision and tracking, what episodes came to where it tells, and its box where it has one
+    (analytical control); with a checkpoint also a map and trajectories; and, where they were kept, the distances
+    between agents. Of several: one decision plot, and each run's own in a folder named after it.
     ``own_scale`` gives every panel of a map its own colours.
     """
     check_comparable(runs)
@@ -81,6 +82,8 @@ def _of_one(run: Run, stat: str, seeds: bool, own_scale: bool) -> dict[str, Figu
         "decision": draw_decision([run], stat),
         "tracking": draw_tracking(run, stat, seeds=seeds),
     }
+    if outcomes(run):
+        drawn["outcomes"] = draw_outcomes(run, stat, seeds=seeds)
     if over_box(run):
         drawn["box"] = draw_box(run, stat, seeds=seeds)
     selection = _playable(run)

@@ -39,7 +39,7 @@ class KeptSelection(Selection):
         """The kept episode of every member, without what nobody draws."""
         self._check(seed)
         blank = torch.empty(*self.arrays["running"].shape, 0)
-        return Recording((), blank, self.arrays["running"], blank[..., None], _state(self.task, self.arrays))
+        return Recording((), blank, self.arrays["running"], {}, blank[..., None], _state(self.task, self.arrays))
 
     def fields(self, state: Any, extent: Extent | None = None, resolution: int = RESOLUTION) -> list[Field]:
         """The kept map of every member, whatever resolution is asked for."""

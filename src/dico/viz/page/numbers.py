@@ -10,6 +10,7 @@ from dico._files import plain
 from dico.analysis import Band, LevelSummary
 from dico.runs import Run
 from dico.runs.summary import about_run
+from dico.tasks import OUTCOMES
 from dico.viz.axis import Axis
 from dico.viz.limits import max_snd_limit
 from dico.viz.page.encode import floats, quantise
@@ -72,7 +73,7 @@ def curves_by_name(run: Run) -> dict[str, Float[np.ndarray, "members iterations"
         "tracking": analysis.tracking_error(run),
     }
     told = {name for row in run.rows() if row.get("group") in (None, analysis.controlled_group(run)) for name in row}
-    rest = ("snd_box", "outside", "action_bound_violation", "desired")
+    rest = ("return", *OUTCOMES, "snd_acted", "snd_box", "outside", "action_bound_violation", "desired")
     return found | {name: analysis.curves(run, name) for name in rest if name in told}
 
 

@@ -98,8 +98,8 @@ def _lines(runs: Sequence[Run]) -> str:
 def answer(run: Run, stat: str) -> str:
     """Which level is best and whether diversity pays, and what the seeds leave open; of means and no other statistic.
 
-    >>> answer(run, "mean")[:15], answer(run, "iqm")
-    ('Highest mean: 0', '')
+    >>> answer(run, "mean")[:13], answer(run, "iqm")
+    ('Highest mean:', '')
     """
     found = analysis.answer_of(run) if stat == "mean" else None
     told = [] if found is None else analysis.sentences(found, name=level_label)
@@ -123,11 +123,13 @@ def metrics(runs: Sequence[Run], metric: str) -> list[dict[str, Any]]:
     tracked = f"Of the {_tracked(runs, metric)}, relative to the desired one."
     return [
         _metric("reward", "Reward per step", "Mean reward per step and agent of the collected batch.", least=None),
+        *_outcomes(runs),
         _metric(
             "outside", "Outside the box", "Share of the collected observations, where nothing holds.", percent=True
         ),
         _metric("snd_box", "SND over the box", over_box, desired=True),
         _metric("diversity", f"Measured {metric}", measured, desired=True),
+        _metric("snd_acted", "SND of executed actions", "Of the mean actions as they are executed, in the action box."),
         _metric("tracking", "Tracking error", tracked, percent=True),
         _metric(
             "action_bound_violation",
@@ -135,6 +137,16 @@ def metrics(runs: Sequence[Run], metric: str) -> list[dict[str, Any]]:
             "How far the farthest mean action lies outside the action box.",
         ),
     ]
+
+
+def _outcomes(runs: Sequence[Run]) -> list[dict[str, Any]]:
+    """What episodes came to, as far as any run tells."""
+    told = {name: words for run in runs for name, words in analysis.outcomes(run).items()}
+    return [
+        _metric(name, name.capitalize(), f"{words[0].upper()}{words[1:]}, of those that ended in the collected batch.",
+                least=None if name == "return" else 0.0, percent=name != "return")
+        for name, words in told.items()
+    ]  # fmt: skip
 
 
 def _tracked(runs: Sequence[Run], metric: str) -> str:
