@@ -66,6 +66,8 @@ def test_a_task_is_played_as_python_plays_it(opened, tmp_path, task):
     page.keyboard.press("ArrowLeft")
     assert place_of(page, DRAGGED[task])[0] == pytest.approx(max(before[0] - 0.05, -1), abs=0.01)
     page.locator(".slice").evaluate("node => (node.open = true)")
+    names = page.locator(".slice select").first.locator("option").all_inner_texts()
+    assert tuple(names) == run.task().observation_names(run.task().groups[0])
     page.locator(".slice select").nth(1).select_option("3")
     page.wait_for_function("document.querySelector('.slice canvas').getAttribute('aria-label')?.includes('SND over')")
     page.get_by_role("button", name="Let them run").click()

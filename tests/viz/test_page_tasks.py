@@ -12,7 +12,7 @@ from dico.random import Random
 from dico.runs.episodes import STREAM
 from dico.tasks import make, map_state
 from dico.tasks.sampling import CELLS
-from dico.viz.page.live import KNOWN, observation_names
+from dico.viz.page.live import KNOWN
 from dico.viz.report import write_report
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=NONE_HERE)
@@ -137,9 +137,3 @@ def test_what_an_agent_sees_where_it_stands(calculator, name):
     for group, seen in zip(task.groups, task.observe(state), strict=True):
         for row, agent in enumerate(group.agents):
             np.testing.assert_allclose(shown[agent], seen[0, row], atol=1e-5)
-
-
-@pytest.mark.parametrize("name", TASKS)
-def test_every_observed_number_has_a_name(name):
-    task = make(name)
-    assert [len(names) for names in observation_names(task)] == [group.obs_dim for group in task.groups]

@@ -54,8 +54,14 @@ def surroundings(selection: Selection, recording: Recording, start: int) -> dict
         "task": task.name,
         "settings": {**asdict(task), **goals},  # pyright: ignore[reportArgumentType]
         "groups": [
-            {"name": group.name, "agents": group.agents, "names": names, "low": low.tolist(), "high": high.tolist()}
-            for group, names, (low, high) in zip(task.groups, observation_names(task), ranges, strict=True)
+            {
+                "name": group.name,
+                "agents": group.agents,
+                "names": task.observation_names(group),
+                "low": low.tolist(),
+                "high": high.tolist(),
+            }  # fmt: skip
+            for group, (low, high) in zip(task.groups, ranges, strict=True)
         ],
         "controlled": selection.controlled,
         "extent": scene.extent,
@@ -68,18 +74,6 @@ def surroundings(selection: Selection, recording: Recording, start: int) -> dict
         "networks": [],
         "absent": [],
     }
-
-
-def observation_names(task: Task) -> list[list[str]]:
-    """What the observed numbers are called, for each group; by their places, if the task does not say.
-
-    >>> from dico.tasks import make
-    >>> observation_names(make("navigation"))[0][:2]  # doctest: +SKIP
-    ['o0', 'o1']
-    """
-    if names := getattr(task, "observation_names", None):
-        return [list(each) for each in names()]
-    return [[f"o{k}" for k in range(group.obs_dim)] for group in task.groups]
 
 
 def observations(selection: Selection, recording: Recording) -> list[Float[Tensor, "rows _"]]:
