@@ -60,7 +60,7 @@ def surroundings(selection: Selection, recording: Recording, start: int) -> dict
                 "names": task.observation_names(group),
                 "low": low.tolist(),
                 "high": high.tolist(),
-            }  # fmt: skip
+            }
             for group, (low, high) in zip(task.groups, ranges, strict=True)
         ],
         "controlled": selection.controlled,
