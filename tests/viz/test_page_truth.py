@@ -87,7 +87,7 @@ def test_the_legend_shows_how_each_run_is_drawn(opened, run, tmp_path):
     dashes = page.locator("[data-chart=diversity] .desired").first.evaluate("n => getComputedStyle(n).strokeDasharray")
     assert dashes == "none"
     phone = opened(path, PHONE)
-    assert phone.locator("#toolbar").bounding_box()["height"] < 120
+    assert phone.locator("#toolbar").bounding_box()["height"] < 160
     assert phone.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
 
 

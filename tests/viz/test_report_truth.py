@@ -38,7 +38,7 @@ def test_an_opened_run_keeps_the_checkpoint_that_there_was(run, tmp_path):
     assert all(torch.equal(kept[name], value) for name, value in expected.items())
     found = payload([before])
     assert [len(found["runs"][0][part]) for part in ("episodes", "maps")] != [0, 0]
-    assert len(found["runs"][0]["live"]["networks"]) == 3
+    assert len(found["runs"][0]["live"]["networks"]) == 6
     assert found["taken"] == f"Networks of seed 0, after {frames} frames."
     with pytest.raises(RunError, match=f"{folder} has no checkpoint yet"):
         load(folder).policies()

@@ -19,7 +19,7 @@ from torch import Tensor
 from dico._checks import check_choice, check_number
 from dico.random import Random
 from dico.tasks.base import Group, Task, check_shape, group_by_name
-from dico.tasks.scene import Box, Circle, Line, Scene
+from dico.tasks.scene import Box, Circle, Line, Scene, told_apart
 
 PROBES = (3, 5)
 """Worlds in the two simulators that are compared; sizes that no constant of VMAS has in common with both."""
@@ -171,6 +171,8 @@ class VmasTask(Task[VmasState]):
                 shapes[kind].append(Line(start=centre - along, end=centre + along, **look))
         x, y = (float(bound or 1.2) for bound in (world.x_semidim, world.y_semidim))
         circles, boxes, lines = (tuple(each) for each in shapes.values())
+        agents = tuple(circle for circle in circles if circle.role == "agent")
+        circles = circles[: len(circles) - len(agents)] + told_apart(agents)
         return Scene(extent=(-x, x, -y, y), circles=circles, boxes=boxes, lines=lines)
 
     @property

@@ -16,7 +16,7 @@ from dico.viz.axis import Axis
 from dico.viz.limits import max_snd_limit
 from dico.viz.page.encode import floats, quantise
 from dico.viz.page.words import answer
-from dico.viz.reproduce import about, command
+from dico.viz.reproduce import Presets, about, command, short_command
 
 POINTS = 300
 """Curves are thinned to so many iterations, evenly spaced, the last included."""
@@ -34,10 +34,11 @@ MATRIX_FROM = 3
 """From so many agents on, who differs from whom is worth a matrix."""
 
 
-def numbers(run: Run, stat: str, along: Axis, runs: int = 1) -> dict[str, Any]:
+def numbers(run: Run, stat: str, along: Axis, runs: int = 1, presets: Presets | None = None) -> dict[str, Any]:
     """Everything about a run that needs no network: summary, curves, configuration, machine.
 
-    ``along`` is what its levels are compared over, ``runs`` how many share the page.
+    ``along`` is what its levels are compared over, ``runs`` how many share the page; ``presets`` is what a command may
+    leave out.
     """
     levels, limit = analysis.summary(run, stat), max_snd_limit(run) if along.diversity else None
     frames = analysis.frames(run)
@@ -65,6 +66,7 @@ def numbers(run: Run, stat: str, along: Axis, runs: int = 1) -> dict[str, Any]:
         "config": plain(dict(run.config)),
         "machine": about_run(run),
         "command": command(run.config, run.session),
+        "short": short_command(run.config, run.session, presets),
         "how": about(run),
     }
 

@@ -20,6 +20,8 @@ BANDS = {
 """The centre, what is around it, and both in a table."""
 ENOUGH = 5
 """Seeds that a comparison of levels should have."""
+MANY = 6
+"""More levels than this have line patterns of their own."""
 FEW = 3
 """More options than this are only counted: the configuration lists them."""
 
@@ -88,9 +90,11 @@ def statistic(runs: Sequence[Run], stat: str, metric: str, along: Axis) -> dict[
 
 
 def _lines(runs: Sequence[Run]) -> str:
-    """Which line is which: where several runs have lines of their own, desired values are marked in another way."""
-    several = len(runs) > 1
-    apart = "Colours tell the levels apart, line patterns the runs (see the legend)." if several else ""
+    """Which line is which: where runs or many levels have patterns, desired values are marked in another way."""
+    many = len(analysis.levels(*runs)) > MANY
+    several = len(runs) > 1 or many
+    apart = "Colours tell the levels apart, line patterns the runs (see the legend)." if len(runs) > 1 else ""
+    apart = "Colours and line patterns tell the levels apart (see the legend)." if many and not apart else apart
     if all(analysis.desired_of(level, *runs) == "free" for level in analysis.levels(*runs)):
         return apart
     desired = "Thin lines that end in a triangle: the desired values." if several else "Dashed: the desired values."
