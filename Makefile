@@ -6,7 +6,7 @@ export GOMP_SPINCOUNT ?= 1000
 # A folder of its own for each demo, so that none writes over another.
 DEMO := runs/demo-$(shell date +%Y%m%d-%H%M%S)
 
-.PHONY: demo test test-all lint docs bench fuzz clean
+.PHONY: demo test test-all lint docs bench fuzz soak clean
 
 # The demo needs a part of what the tests do; whoever has installed for these has it.
 demo: .venv/demo
@@ -35,6 +35,10 @@ lint: .venv/installed
 MINUTES ?= 5
 fuzz: .venv/installed
 	cd tests && OMP_NUM_THREADS=1 ../$(BIN)/python -m fuzzing $(MINUTES)
+
+# An hour and more of training, a checkpoint after every iteration: does anything grow?
+soak: .venv/installed
+	cd tests && OMP_NUM_THREADS=1 ../$(BIN)/python -m fuzzing.soak $(MINUTES)
 
 bench: .venv/installed
 	$(BIN)/python benchmarks/snd.py

@@ -24,8 +24,6 @@ extensions = [
     "repository_links",
 ]
 exclude_patterns = ["_extensions", "results/index.html"]
-if not hasattr(dico.DiCo, "act"):
-    exclude_patterns.append("notebooks/act-plot-film.md")
 
 myst_enable_extensions = ["attrs_inline", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from dico.random import Random, _hash
+from dico.random import Random, mix
 
 WORD = 2**64
 
@@ -17,7 +17,7 @@ def splitmix64(z):
 
 def test_the_hash_is_splitmix64():
     words = torch.randint(-(2**62), 2**62, (500,), generator=torch.Generator().manual_seed(0))
-    assert [h % WORD for h in _hash(words).tolist()] == [splitmix64(w % WORD) for w in words.tolist()]
+    assert [h % WORD for h in mix(words).tolist()] == [splitmix64(w % WORD) for w in words.tolist()]
 
 
 def test_numbers_have_their_distributions():

@@ -2,8 +2,7 @@
 
 ``{settings} dico.training.options:SessionOptions`` is a table of a dataclass's fields, ``{presets}`` one of all
 settings of a training with the values of each preset, ``{commands}`` a section for each command, and
-``{code} dico/policy.py:DiCo.scale`` the source of a function or method without its docstring. An entry of a table of
-contents that ends in a question mark is there if its page is.
+``{code} dico/policy.py:DiCo.scale`` the source of a function or method without its docstring.
 """
 
 import ast
@@ -24,11 +23,7 @@ PLACE = re.compile(r"^\{(settings|presets|commands|code)\}(?: (\S+))?$", re.MULT
 SOURCE = Path(__file__).parents[2] / "src"
 
 
-OPTIONAL = re.compile(r"^([\w/-]+)\?\n", re.MULTILINE)
-
-
 def read_source(app, docname, content):
-    content[0] = OPTIONAL.sub(lambda found: f"{found[1]}\n" * (found[1] in app.env.found_docs), content[0])
     writers = {"settings": settings, "presets": presets, "commands": commands, "code": code}
     content[0] = PLACE.sub(lambda found: writers[found[1]](found[2]), content[0])
 

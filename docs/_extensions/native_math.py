@@ -1,5 +1,7 @@
 """Formulas as MathML, which browsers draw by themselves: no script, no network."""
 
+import re
+
 from docutils import nodes
 from docutils.utils.math import MathError
 from docutils.utils.math.latex2mathml import tex2mathml
@@ -10,6 +12,8 @@ log = logging.getLogger(__name__)
 
 OTHERWISE = {r"\big(": "(", r"\big)": ")", r"\dots": r"\ldots", r"\textstyle": ""}
 """Commands that docutils does not know, and what says the same."""
+BAR = re.compile(r"<mo[^>]*>([|‖∥])</mo>")
+"""Of norms, which else grow to the height of the line."""
 
 
 def render(translator, node, *, block):
@@ -17,7 +21,8 @@ def render(translator, node, *, block):
     for command, other in OTHERWISE.items():
         text = text.replace(command, other)
     try:
-        translator.body.append(tex2mathml(text, as_block=block))
+        drawn = tex2mathml(text, as_block=block)
+        translator.body.append(BAR.sub(r'<mo stretchy="false" lspace="0" rspace="0">\1</mo>', drawn))
     except MathError as error:
         log.warning("formula %r cannot be drawn: %s", text, error, location=node)
     raise nodes.SkipNode

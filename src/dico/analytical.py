@@ -15,7 +15,7 @@ from dico.density import AutoregressiveDensity
 from dico.finn import FixedIntegralNetwork
 from dico.kinds import KINDS
 from dico.metrics import Metric, snd, snd_at
-from dico.policy import DiCo, Estimated
+from dico.policy import DiCo, Estimated, Terms
 
 DENSITIES: dict[str, Callable[..., nn.Module]] = {
     "autoregressive": AutoregressiveDensity,
@@ -178,6 +178,11 @@ class AnalyticalDiCo(DiCo):
         """Each agent's output at its own row; ``snd_hat`` in place of the current estimate, for the gradient alone."""
         check_obs(obs, self.members, self.deviations, per_agent=True)
         return _own(self._policies(obs, self._deviations_of_everyone(obs), snd_hat))
+
+    def terms(self, obs: Float[Tensor, "*batch n o"]) -> Terms:
+        """The terms of :meth:`forward`; the deviations are as f has them, so their factor is 1."""
+        shared = self._homogeneous(obs)
+        return Terms(shared, self(obs) - shared, torch.ones_like(self.snd_hat))
 
     @torch.no_grad()
     def estimate(

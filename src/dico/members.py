@@ -84,6 +84,16 @@ def expand(
     ]
 
 
+def controlled_groups(sizes: Mapping[str, int], chosen: Sequence[str] = ()) -> list[str]:
+    """The groups whose diversity is controlled: those chosen, or else the first that has several agents, or the first.
+
+    >>> controlled_groups({"agent": 1, "adversary": 2}), controlled_groups({"a": 2, "b": 2}, ["b"])
+    (['adversary'], ['b'])
+    """
+    teams = [name for name, n_agents in sizes.items() if n_agents > 1]
+    return list(chosen) or teams[:1] or list(sizes)[:1]
+
+
 def varying(members: Sequence[Member]) -> list[str]:
     """The fields, besides the seed, in which members differ; the desired diversity if in none.
 

@@ -72,7 +72,9 @@ class StackedLinear(nn.Module):
             parameter.copy_(bound * (2 * uniform(tuple(parameter.shape)) - 1))
 
     def forward(self, x: Float[Tensor, "*#stack rows inputs"]) -> Float[Tensor, "*stack rows outputs"]:
-        if torch.compiler.is_compiling() and x.shape[-2] >= MANY_ROWS:
+        # an exported program is for any number of rows, and is not asked
+        compiling = torch.compiler.is_compiling() and not torch.compiler.is_exporting()
+        if compiling and x.shape[-2] >= MANY_ROWS:
             if self.weight.shape[-2] <= FEW_COLUMNS:
                 return self._from_few(x)
             if self.weight.shape[-1] <= FEW_COLUMNS:
@@ -206,16 +208,51 @@ class PerAgent(nn.Module):
 
 
 class Broadcast(nn.Module):
-    """A module that already maps ``(..., n, o)`` to ``(..., n, d)``, row i through agent i's network."""
+    """A module that already maps ``(..., n, o)`` to ``(..., n, d)``, row i through agent i's network.
+
+    It must treat rows one by one: shown one row n times, a network that looks at other rows too, such as a GNN, would
+    not do what it does when acting. The first call of :meth:`everyone` sees to that, and refuses such a module.
+    """
 
     def __init__(self, module: nn.Module, n_agents: int):
         super().__init__()
         self.module = module
         self.n_agents = n_agents
+        self.is_checked = n_agents == 1
 
     def forward(self, obs: Float[Tensor, "*batch n o"]) -> Float[Tensor, "*batch n d"]:
         return self.module(obs)
 
     def everyone(self, obs: Float[Tensor, "*batch o"]) -> Float[Tensor, "*batch n d"]:
         """Every agent's network on every row: the row is shown to each of the n agents."""
-        return self.module(obs.unsqueeze(-2).expand(*obs.shape[:-1], self.n_agents, obs.shape[-1]))
+        shown = obs.unsqueeze(-2).expand(*obs.shape[:-1], self.n_agents, obs.shape[-1])
+        if not self.is_checked and not torch.compiler.is_compiling():
+            self.is_checked = True
+            if mixes_rows(self.module, shown):
+                raise ValueError(
+                    "deviations must treat each agent's observation by itself, but this module looks at several rows "
+                    "at once, as a GNN does: give one network for each agent, DiCo(shared, [gnn_1, gnn_2, ...], ...)"
+                )
+        return self.module(shown)
+
+
+@torch.no_grad()
+def mixes_rows(module: nn.Module, obs: Float[Tensor, "*batch n o"]) -> bool:
+    """Whether the first or the last row of a module's output depends on other rows of its input.
+
+    >>> mixes_rows(nn.Linear(4, 2), torch.ones(10, 3, 4)), mixes_rows(nn.Softmax(-2), torch.ones(10, 3, 4))
+    (False, True)
+    """
+    modes = {part: part.training for part in module.modules()}
+    module.eval()  # what is random in training is none of this
+    try:
+        as_they_are = module(obs)
+        for own, others in ((0, slice(1, None)), (-1, slice(None, -1))):
+            changed = obs.clone()
+            changed[..., others, :] = 0.5 - obs[..., others, :]
+            if not torch.allclose(module(changed)[..., own, :], as_they_are[..., own, :], 1e-3, 1e-5, equal_nan=True):
+                return True
+    finally:
+        for part, mode in modes.items():
+            part.training = mode
+    return False

@@ -8,8 +8,9 @@ from jaxtyping import Float, Int, Shaped
 from torch import Tensor, nn
 
 from dico._building import as_deviations, check_sizes, corners, mlp_networks, warn_if_out_of_reach
-from dico._checks import Precise, Value, Vector, check_choice, check_members, check_tau, float64
+from dico._checks import Precise, Value, Vector, check_choice, check_members, check_switch, check_tau, float64
 from dico._inputs import check_obs, check_offsets, check_weight, check_widths, shares
+from dico.acting import actions_of, standard_normal
 from dico.constraints import Constraint, Goal, as_goal
 from dico.kinds import KINDS
 from dico.metrics import METRICS, Metric
@@ -31,6 +32,17 @@ class Estimated(NamedTuple):
     """The estimate the outputs were scaled with: ``(*members)``; hand it to :meth:`DiCo.commit_`."""
 
 
+class Terms(NamedTuple):
+    """What a policy's output is made of: ``shared + scale * deviation``."""
+
+    shared: Tensor
+    """What all agents would do: ``(*members, ..., n, d)``."""
+    deviation: Tensor
+    """What each agent does otherwise, as wide."""
+    scale: Tensor
+    """The factor on the deviations, ``(*members)``; another one turns the diversity up or down."""
+
+
 class DiCo(Precise):
     r"""A team's policies, scaled to a desired diversity (eq:scaled_policies).
 
@@ -40,7 +52,7 @@ class DiCo(Precise):
     agent (see :class:`~dico.nets.PerAgent`); or a module ``(..., n, o) -> (..., n, d)`` that sends row i through agent
     i's network, with a method ``everyone`` that sends every row through every network,
     ``(..., o) -> (..., n, d)``. A module without that method is shown each row n times, as ``(..., n, n, o)``: right
-    for networks that treat rows one by one (then pass ``n_agents``).
+    for networks that treat rows one by one (then pass ``n_agents``); others, such as a GNN, are refused.
 
     The estimate :math:`\widehat{\mathrm{SND}}` is kept between batches. :meth:`commit_` alone writes it; everything
     else is pure, compiles with ``fullgraph=True`` and reads no value back to Python.
@@ -163,6 +175,11 @@ class DiCo(Precise):
         check_obs(obs, self.members, self.deviations, per_agent=True)
         return self._scaled(self._homogeneous(obs), self.kind.deviation(self.deviations(obs)), snd_hat)
 
+    def terms(self, obs: Float[Tensor, "*batch n o"]) -> Terms:
+        """The terms of which :meth:`forward` is the sum, apart, so that diversity can be turned when acting."""
+        check_obs(obs, self.members, self.deviations, per_agent=True)
+        return Terms(self._homogeneous(obs), self.kind.deviation(self.deviations(obs)), self.scale())
+
     def _scaled(self, homogeneous: Tensor, deviation: Tensor, snd_hat: Tensor | None) -> Tensor:
         check_widths(homogeneous, deviation, self.kind)
         scale = self.scale(snd_hat)
@@ -269,6 +286,31 @@ class DiCo(Precise):
         check_obs(obs, self.members, self.deviations)
         params = self._scaled(self._homogeneous(obs).unsqueeze(-2), self._deviations_of_everyone(obs), snd_hat)
         return self._flat(params)
+
+    @torch.no_grad()
+    def act(
+        self,
+        obs: Float[Tensor, "*batch n o"],
+        deterministic: bool = False,
+        *,
+        generator: torch.Generator | None = None,
+    ) -> Float[Tensor, "*batch n a"]:
+        """Each agent's action at its own row, in the box: as in training, but without exploration of its own.
+
+        Gaussian kinds sample, with numbers of ``generator`` if given, or act by the mean if ``deterministic``; both are
+        squashed into the box. Deterministic kinds are clamped to it. It has no gradient.
+
+        >>> policy = DiCo.mlp(2, 4, 2, 0.3, kind="shared_std", low=[-1, -1], high=[1, 1])
+        >>> policy.act(torch.zeros(10, 2, 4)).shape
+        torch.Size([10, 2, 2])
+        """
+        if self.low is None or self.high is None:
+            raise ValueError("act needs the action box: make the policy with low and high, such as low=[-1], high=[1]")
+        check_switch("deterministic", deterministic)
+        params = self(obs)
+        draws = self.kind.width > 1 and not deterministic
+        noise = standard_normal(params, self.low.shape[-1], generator) if draws else None
+        return actions_of(params, self.kind, self.low.to(params.dtype), self.high.to(params.dtype), noise)
 
     def commit_(self, snd_hat: Float[Tensor, "..."]) -> None:
         """Keep ``snd_hat`` as the estimate from now on: the only method that writes."""

@@ -28,7 +28,7 @@ class Random:
 
     def __init__(self, seeds: Sequence[int] | Tensor, stream: int = 0, device: torch.device | str | None = None):
         keys = torch.as_tensor(seeds, dtype=torch.int64, device=device)
-        self.keys = _hash(_hash(keys) + stream)
+        self.keys = mix(mix(keys) + stream)
         self.counter = torch.zeros((), dtype=torch.int64, device=device)
 
     def bits(self, *shape: int) -> Int[Tensor, "..."]:
@@ -36,7 +36,7 @@ class Random:
         count = math.prod(shape)
         index = self.counter + torch.arange(count, device=self.keys.device)
         self.counter.add_(count)
-        return _hash(self.keys[..., None] + index * _GAMMA).reshape(*self.keys.shape, *shape)
+        return mix(self.keys[..., None] + index * _GAMMA).reshape(*self.keys.shape, *shape)
 
     def uniform(self, *shape: int, low: float | Tensor = 0.0, high: float | Tensor = 1.0) -> Float[Tensor, "..."]:
         """Uniform in ``[low, high)``, ``(*members, *shape)``."""
@@ -57,7 +57,7 @@ class Random:
         return self.bits(*shape, n).argsort(-1)
 
 
-def _hash(x: Int[Tensor, "*shape"]) -> Int[Tensor, "*shape"]:
+def mix(x: Int[Tensor, "*shape"]) -> Int[Tensor, "*shape"]:
     """The output function of splitmix64: every input bit reaches every output bit."""
     for shift, factor in _MIX:
         x = x ^ ((x >> shift) & ((1 << (64 - shift)) - 1))

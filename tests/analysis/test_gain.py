@@ -67,6 +67,16 @@ def test_where_diversity_costs_homogeneous_is_enough():
     assert np.median([each.p_beats_homogeneous for each in found]) < 0.5
 
 
+def test_a_gain_that_is_surely_next_to_nothing_is_none():
+    rng = np.random.default_rng(0)
+    alike = {level: 1 + 0.01 * rng.normal(size=5) for level in ("0", "0.5", "1", "free")}
+    found = answer(alike)
+    assert set(found.alike) == set(alike)
+    assert (found.outcome, found.gain_high < 0.05) == ("homogeneous is enough", True)
+    unsure = answer({level: 1 + 10 * (values - 1) for level, values in alike.items()})
+    assert (unsure.outcome, unsure.gain_high > 0.05) == ("not separable", True)
+
+
 def test_what_it_says_of_clear_numbers():
     found = answer({
         "0": np.array([1.0, 1.1, 0.9, 1.0]), "0.3": np.array([2.0, 2.1, 1.9, 2.0]),

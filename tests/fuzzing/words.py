@@ -15,10 +15,14 @@ WORDS: tuple[str, ...] = (
     "--freeze", "--checkpoint-every", "--algorithm", "--minibatch", "--scale", "--folder", "-h", "--", "-1", "0", "1",
     "0.3", "free", ">=0.3", "<=-1", "0.5..0.2", "1e400", "nan", "inf", "99999999999999999999999", "quick", "paper",
     "tuned", "cuda", "cpu", "meta", "tpu", "tau=0.1,0.01", "tau=", "=", "lr=x", "n_agents=0", "n_agents=1e9", "None",
-    "vmas:navigation", "vmas:nothing", "vmas:", "os:system", "builtins:exit", "mine:Mine", "/", "/dev/null", "/proc/1",
+    "vmas:navigation", "vmas:nothing", "vmas:", "pettingzoo:nothing", "pettingzoo:", "--config", "--to",
+    "os:system", "builtins:exit", "mine:Mine", "/", "/dev/null", "/proc/1",
     ".", "..", "a" * 300, "\x01", "💥", "[red]", "[/red]", "", " ", "true", "{}", "[]", "ippo", "maddpg", "nobody",
 )  # fmt: skip
-COMMANDS = ("train", "resume", "eval", "report", "map", "video", "claims", "bound", "tasks", "reproduce", "nothing")
+COMMANDS = (
+    "train", "resume", "eval", "report", "map", "video", "claims", "bound", "tasks", "reproduce", "list", "export",
+    "completion", "nothing",
+)  # fmt: skip
 VALUES: tuple[Any, ...] = (
     None, True, -1, 0, 1, 2, 2.5, 10**30, float("nan"), float("inf"), "", "x", "0.3", [], [1], [[1]], (), {}, object(),
     torch.zeros(0), torch.zeros(2), torch.full((2, 3, 2), torch.nan), torch.zeros(3, 2, 4, dtype=torch.int), b"x", len,

@@ -17,6 +17,7 @@ import dico
 from dico.experiments import preset
 from dico.runs import RunError, load
 from dico.training import session
+from dico.training.lock import alone
 
 SCRIPT = Path(__file__).with_name("run_and_die.py")
 
@@ -175,7 +176,7 @@ def test_lost_replayed_frames_are_not_made_up(tmp_path):
 
 def test_one_training_at_a_time(tmp_path):
     trained = small_run(tmp_path / "run")
-    with session._alone(trained.folder), pytest.raises(RunError, match="is being trained by another process"):
+    with alone(trained.folder), pytest.raises(RunError, match="is being trained by another process"):
         session.resume(trained.folder)
 
 

@@ -79,8 +79,9 @@ def test_a_longer_bootstrap_in_parts_is_the_same_every_time(monkeypatch):
 
 
 @pytest.mark.parametrize("stat", ["mean", "iqm"])
-def test_one_seed_has_no_interval(stat):
-    band = aggregate(np.array([[1.0, 2.0]]), stat)
+@pytest.mark.parametrize("seeds", [1, 2])
+def test_fewer_than_three_seeds_have_no_interval(stat, seeds):
+    band = aggregate(np.array([[1.0, 2.0]] * seeds), stat)
     np.testing.assert_array_equal(band.centre, [1, 2])
     assert np.isnan(band.low).all()
     assert not band.has_interval
@@ -88,9 +89,16 @@ def test_one_seed_has_no_interval(stat):
 
 @pytest.mark.parametrize("stat", ["mean", "iqm"])
 def test_missing_values_are_left_out(stat):
-    band = aggregate(np.array([[1.0, nan, nan], [3.0, 4.0, nan]]), stat)
+    band = aggregate(np.array([[1.0, nan, nan], [3.0, 4.0, nan], [2.0, 4.0, nan]]), stat)
     np.testing.assert_array_equal(band.centre, [2, 4, nan])
     np.testing.assert_array_equal(np.isfinite(band.low), [True, False, False])
+
+
+def test_what_cannot_be_negative_has_no_interval_below_zero():
+    band = aggregate(np.array([[0.0, 5.0], [0.1, 6.0], [1.0, 7.0]]))
+    assert band.low[0] < 0
+    np.testing.assert_array_equal(band.from_zero().low, [0, 5])
+    np.testing.assert_array_equal(band.from_zero().high, band.high)
 
 
 def test_an_unknown_statistic_says_which_there_are():
@@ -114,12 +122,12 @@ def test_relative_error_of_every_kind_of_constraint():
 
 
 def test_summary_of_each_level(tmp_path):
-    run = write_run(tmp_path / "run", steady)
+    run = write_run(tmp_path / "run", steady, seeds=3)
     nought, half, free = summary(run)
     assert [each.level for each in (nought, half, free)] == ["0", "0.5", "free"]
-    assert (half.seeds, half.diverged) == (2, 0)
-    assert half.reward.centre == pytest.approx(5.5)
-    assert half.reward.high - half.reward.centre == pytest.approx(math.sqrt(0.5))
+    assert (half.seeds, half.diverged) == (3, 0)
+    assert half.reward.centre == pytest.approx(6)
+    assert half.reward.high - half.reward.centre == pytest.approx(1)
     assert half.snd.centre == pytest.approx(0.55)
     assert half.tracking_error.centre == pytest.approx(0.1)
     assert nought.tracking_error.centre == pytest.approx(0)

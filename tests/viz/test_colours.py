@@ -26,7 +26,15 @@ def test_more_diversity_is_lighter():
     controlled = list(level_colours(LEVELS).values())[:-1]
     lightness = [luminance(colour) for colour in controlled]
     assert lightness == sorted(lightness)
-    assert all(later > 1.15 * earlier for earlier, later in pairwise(lightness))
+    assert all(later > 1.04 * earlier for earlier, later in pairwise(lightness))
+
+
+def test_a_level_has_one_colour_in_every_report():
+    alone, among = level_colours(["0.5", "free"]), level_colours([*LEVELS, "2"])
+    assert alone["0.5"] == among["0.5"]
+    nine = level_colours(["0", "0.1", "0.3", "0.4", "0.5", "0.7", "1", "1.5", "2"])
+    assert len(set(nine.values())) == 9
+    assert len(set(level_colours(["0.3, tau=0.1", "0.3, tau=0.01"]).values())) == 2
 
 
 @pytest.mark.parametrize("background", ["#ffffff", "#14171c"])
@@ -41,4 +49,4 @@ def test_free_is_grey_and_alone():
     assert all(len(set(rgb(grey))) == 1 for grey in FREE)
     assert len(set(colours.values())) == len(LEVELS)
     assert level_colours(["free"]) == {"free": FREE[0]}
-    assert level_colours(["0.3"]) == {"0.3": "#cc4778"}
+    assert level_colours(["0.45"]) == {"0.45": "#cc4778"}

@@ -5,7 +5,8 @@ import torch
 from folders import fixture_of
 
 from dico import DiCo, equal
-from dico.runs.episodes import into_box, play, record
+from dico.acting import into_box
+from dico.runs.episodes import play, record
 from dico.tasks import make, map_state
 
 navigation = fixture_of("navigation")
@@ -59,8 +60,8 @@ def test_after_its_end_an_episode_stands_still():
 def test_stochastic_policies_are_squashed_and_deterministic_ones_clamped():
     low, high, raw = torch.tensor([-1.0]), torch.tensor([3.0]), torch.tensor([0.5])
     task = make("navigation")
-    torch.testing.assert_close(into_box(policies_of(task)[0], raw, low, high), 1 + 2 * raw.tanh())
-    torch.testing.assert_close(into_box(policies_of(task, kind="deterministic")[0], raw, low, high), raw)
+    torch.testing.assert_close(into_box(policies_of(task)[0].kind, raw, low, high), 1 + 2 * raw.tanh())
+    torch.testing.assert_close(into_box(policies_of(task, kind="deterministic")[0].kind, raw, low, high), raw)
 
 
 def test_a_map_and_an_episode_of_one_seed_start_alike(navigation):

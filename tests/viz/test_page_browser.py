@@ -1,6 +1,7 @@
 """The page in a real browser: it draws, answers to hands and keys, and computes what PyTorch computes."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,7 +15,9 @@ from dico.constraints import equal
 from dico.kinds import KINDS
 from dico.metrics import snd_at
 from dico.policy import DiCo
-from dico.tasks.navigation import NavigationState
+from dico.random import Random
+from dico.runs.episodes import STREAM
+from dico.tasks import map_state
 from dico.viz.page.networks import encode_policy
 from dico.viz.report import write_report
 
@@ -47,7 +50,7 @@ def test_all_sections_are_there(opened, path):
     page = opened(path)
     headings = page.locator("h2").all_inner_texts()
     assert headings == [
-        "Summary", "Training curves", "Which diversity is best?", "Try it", "Diversity maps", "Episodes", "Reproduce",
+        "Try it", "Summary", "Training curves", "Which diversity is best?", "Diversity maps", "Episodes", "Reproduce",
     ]  # fmt: skip
     assert page.locator("h1").inner_text() == "run"
     assert page.locator(".summary tbody tr").count() == len(LEVELS)
@@ -228,9 +231,9 @@ def test_the_map_the_moves_and_the_slider_are_pytorchs(opened, path, run):
     assert page.evaluate("document.activeElement.dataset.handle") == "goal 1"
     settle(page)
     live = page.evaluate("dico.report.runs[0].live")
-    goals = torch.tensor(live["goals"]) + torch.tensor([[0.0, 0.0], [0.05, -0.10]])
-    state = NavigationState(torch.tensor(live["start"]), torch.zeros(2, 2), goals)
     task, policy = run.task(), run.policy("0.5", 0)
+    start = map_state(lambda tensor: tensor[0, 0], task.reset(1, Random([0], STREAM)))
+    state = replace(start, goal=start.goal + torch.tensor([[0.0, 0.0], [0.05, -0.10]]))
     expected = diversity_field(policy, task, state, resolution=61).snd.mean().item()
     assert reading(page, "SND over this map") == pytest.approx(expected, rel=5e-3)
 
@@ -342,7 +345,7 @@ def test_it_fits_any_screen_and_theme(opened, path, viewport, theme):
     page.get_by_role("button", name=re.compile("Switch to the")).click()
     assert page.evaluate(ground) != before
     names = page.locator("button, select, input").evaluate_all(
-        "nodes => nodes.filter(node => !(node.labels?.length || node.ariaLabel || node.innerText)).length"
+        "nodes => nodes.filter(node => !(node.labels?.length || node.ariaLabel || node.textContent)).length"
     )
     assert names == 0
     assert page.locator("[aria-hidden=true] [tabindex]").count() == 0

@@ -52,7 +52,7 @@ def test_scenes_are_told_apart_in_words():
         task = from_settings(name)
         return legend(task, task.scene(task.reset(1, Random([0]))))
 
-    assert words("tag") == ["black discs: obstacle", "red discs: adversary", "green discs: agent"]
+    assert words("tag") == ["black discs: obstacle", "discs: adversary", "green discs: agent"]
     assert words("dispersion")[:2] == ["grey discs: food", "discs: agent"]
     pytest.importorskip("vmas")
     balance = words("vmas:balance")

@@ -38,7 +38,7 @@ def test_an_opened_run_keeps_the_checkpoint_that_there_was(run, tmp_path):
     assert all(torch.equal(kept[name], value) for name, value in expected.items())
     found = payload([before])
     assert [len(found["runs"][0][part]) for part in ("episodes", "maps")] != [0, 0]
-    assert len(found["runs"][0]["live"]["networks"]) == 3
+    assert len(found["runs"][0]["live"]["networks"]) == 6
     assert found["taken"] == f"Networks of seed 0, after {frames} frames."
     with pytest.raises(RunError, match=f"{folder} has no checkpoint yet"):
         load(folder).policies()
@@ -86,7 +86,7 @@ def test_sentences_are_true_of_one_seed_and_one_level(tmp_path):
         found = payload([run])
     assert "standard deviation" not in found["footer"]
     assert found["statistic"]["curves"].endswith("Dashed: the desired values.")
-    assert found["notes"] == ["diverged and left out of all numbers: ≥ 0.3 (seed 0)."]
+    assert found["notes"][0] == "diverged and left out of all numbers: ≥ 0.3 (seed 0)."
     alone = write_run(tmp_path / "alone", lambda *_: {"reward": 1.0, "snd": 0.5}, snd=("free",), frames=12_000)
     found = payload([alone])
     assert found["runs"][0]["best"] is None

@@ -117,8 +117,10 @@ def test_the_page_has_each_group(tmp_path, trained):
     np.testing.assert_allclose(floats(shown["curves"]["reward"]["tau=0.01"]["centre"]), expected, rtol=1e-5)
     assert "desired SND 1" in found["facts"]
     assert "against tau." in found["statistic"]["final"]
-    for part in (shown["episodes"], shown["maps"]["panels"], shown["live"]["networks"]):
+    for part in (shown["episodes"], shown["maps"]["panels"]):
         assert [each["level"] for each in part] == ["tau=0.01", "tau=0.3"]
+    assert [each["level"] for each in shown["live"]["networks"]] == ["tau=0.01"] * 2 + ["tau=0.3"] * 2
+    assert {each["value"] for each in shown["live"]["networks"]} == {None}  # all desire the same
     both = payload([two_by_two(tmp_path / "both")])
     assert both["grouping"]["title"] == "desired SND, tau"
     assert both["grouping"]["axis"] == {"title": "desired SND", "logarithmic": False, "diversity": True}
@@ -130,11 +132,12 @@ def test_the_page_has_each_group(tmp_path, trained):
 
 def test_live_networks_are_those_of_the_member(trained):
     (shown,) = payload([trained])["runs"]
-    for network, tau in zip(shown["live"]["networks"], (0.01, 0.3), strict=True):
-        policy = trained.policy(tau=tau, seed=network["seed"])
-        assert network["estimate"] == pytest.approx(policy.snd_hat.item(), rel=1e-6)
+    for network in shown["live"]["networks"]:
+        policy = trained.policy(tau=float(network["level"].removeprefix("tau=")), seed=network["seed"])
+        (held,) = network["policies"]
+        assert held["estimate"] == pytest.approx(policy.snd_hat.item(), rel=1e-6)
         own = encode_policy(policy, torch.ones(1, 4), network["reach"])["deviations"]
-        assert [agent[0]["bias"] for agent in network["deviations"]] == [agent[0]["bias"] for agent in own]
+        assert [agent[0]["bias"] for agent in held["deviations"]] == [agent[0]["bias"] for agent in own]
 
 
 def test_the_command_trains_what_varies_again(trained):

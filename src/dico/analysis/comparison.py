@@ -11,7 +11,7 @@ from dico.analysis.members import controlled_metric, desired_of, group_fields, l
 from dico.analysis.statistics import Band, aggregate
 from dico.analysis.tracking import tracking_error
 from dico.runs import Run, RunError
-from dico.tasks import Task, from_settings
+from dico.tasks import Task, from_folder
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ def summary(run: Run, stat: str = "mean") -> list[LevelSummary]:
     """How each level ended, in order.
 
     >>> [(level.level, level.seeds, level.reward.has_interval) for level in summary(run)]
-    [('0', 2, True), ('0.3', 2, True), ('1', 2, True), ('free', 2, True)]
+    [('0', 2, False), ('0.3', 2, False), ('1', 2, False), ('free', 2, False)]
     """
     gone = diverged(run)
     reward, measured, error = final(run, "reward"), final(run, controlled_metric(run)), final_mean(tracking_error(run))
@@ -80,7 +80,7 @@ def _values(run: Run, chosen: np.ndarray) -> dict[str, Any]:
 def _task(run: Run) -> Task | str:
     """The task with all its settings, whether or not the run's episodes can be played; its text if it is not known."""
     try:
-        return from_settings(run.config["task"], run.config.get("task_options", ()))
+        return from_folder(run.config["task"], run.config.get("task_options", ()))
     except (ValueError, TypeError, ImportError):
         return _task_text(run)
 

@@ -21,10 +21,12 @@ from dico.runs import Run
 HOMOGENEOUS = "0"
 CONFIDENCE = 0.975
 """On either side: intervals are of 95 %."""
+NEXT_TO_NOTHING = 0.05
+"""A gain that is surely below this share of what a homogeneous team has is none worth having."""
 
 Outcome = Literal["diversity pays", "homogeneous is enough", "not separable", "separable", "undecided"]
-"""Some level beats 0; 0 cannot be told from the best, others can; none can be told from the best; without a level 0,
-some can; or there are too few seeds to say."""
+"""Some level beats 0; 0 cannot be told from the best, while others can, or diversity is shown to gain next to nothing;
+none can be told from the best; without a level 0, some can; or there are too few seeds to say."""
 
 
 @dataclass(frozen=True)
@@ -85,8 +87,9 @@ def answer(samples: Mapping[str, Float[np.ndarray, " _"]]) -> Answer:
     gain, low, high = _gain(means, names)
     told = {names[k] for k in alike} - ({HOMOGENEOUS} if low > 0 else set())
     values = [value for level in told if (value := _desired(level)) is not None]
+    most = high / abs(_mean(counted, HOMOGENEOUS))
     return Answer(
-        _outcome(told, counted.keys()), best, tuple(level for level in names if level in told),
+        _outcome(told, counted.keys(), most), best, tuple(level for level in names if level in told),
         min(values, default=np.nan), max(values, default=np.nan), gain, low, high,
         _beats(means, names, FREE), _beats(means, names, HOMOGENEOUS), min(map(len, counted.values())),
     )  # fmt: skip
@@ -183,12 +186,17 @@ def _beats(means: Means, names: list[str], rival: str) -> float:
     return float((greatest(means.chance(this), others) < lead).mean())
 
 
-def _outcome(alike: set[str], every: Any) -> Outcome:
+def _outcome(alike: set[str], every: Any, most: float) -> Outcome:
+    """By the levels that cannot be told from the best, and the greatest gain there may be, as a share."""
     if alike >= set(every):
-        return "not separable"
+        return "homogeneous is enough" if most < NEXT_TO_NOTHING else "not separable"
     if HOMOGENEOUS not in every:
         return "separable"
     return "homogeneous is enough" if HOMOGENEOUS in alike else "diversity pays"
+
+
+def _mean(known: Mapping[str, np.ndarray], level: str) -> float:
+    return float(known[level].mean()) if level in known else np.nan
 
 
 def _desired(level: str) -> float | None:

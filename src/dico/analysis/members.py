@@ -5,14 +5,15 @@ a run differ besides the seed: mostly the desired diversity. Levels are texts, s
 ``0.3, tau=0.1``.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from jaxtyping import Bool
 
 from dico._checks import check_choice
 from dico.constraints import final_bounds, order
-from dico.members import FIELDS, Member, level_order, level_text, varying
+from dico.members import FIELDS, Member, controlled_groups, level_order, level_text, varying
 from dico.runs import Run
 
 FREE = "free"
@@ -24,7 +25,7 @@ def group_fields(run: Run) -> tuple[str, ...]:
     >>> group_fields(run), group_fields(run.group_by("tau", "constraint"))
     (('constraint',), ('constraint', 'tau'))
     """
-    return run.by or tuple(varying(run.members))
+    return run.by or _once(run, "varying", lambda: tuple(varying(run.members)))
 
 
 def align(runs: Sequence[Run]) -> list[Run]:
@@ -49,7 +50,7 @@ def levels(*runs: Run) -> list[str]:
     >>> levels(run)
     ['0', '0.3', '1', 'free']
     """
-    keys = {level: level_order(member, group_fields(run)) for run in runs for level, member in _with_levels(run)}
+    keys = {level: key for run in runs for level, key in _once(run, "order", lambda run=run: _orders(run)).items()}
     return sorted(keys, key=lambda level: keys[level])
 
 
@@ -64,8 +65,9 @@ def level_of(run: Run, member: Member) -> str:
 
 def of_level(run: Run, level: str) -> Bool[np.ndarray, " members"]:
     """Which members are of a level."""
-    check_choice("level", level, levels(run))
-    return np.array([own == level for own, _ in _with_levels(run)])
+    check_choice("level", level, _once(run, "order", lambda: _orders(run)))
+    texts = _once(run, "texts", lambda: np.array([own for own, _ in _with_levels(run)]))
+    return texts == level
 
 
 def desired_of(level: str, *runs: Run) -> str:
@@ -74,7 +76,7 @@ def desired_of(level: str, *runs: Run) -> str:
     >>> desired_of("0.3", run), desired_of("seed=0", run.group_by("seed"))
     ('0.3', 'free')
     """
-    found = {member.constraint for run in runs for own, member in _with_levels(run) if own == level}
+    found = set[str]().union(*(_once(run, "desired", lambda run=run: _desired(run)).get(level, ()) for run in runs))
     return found.pop() if len(found) == 1 else FREE
 
 
@@ -131,18 +133,40 @@ def over_box(run: Run) -> bool:
 
 def controlled_group(run: Run) -> str:
     """The group whose diversity is controlled: the first of several agents unless the run says otherwise."""
-    teams = [group["name"] for group in run.groups if group["n_agents"] > 1]
-    return next(iter(run.config.get("controlled") or teams), run.groups[0]["name"])
+    sizes = {group["name"]: group["n_agents"] for group in run.groups}
+    return controlled_groups(sizes, run.config.get("controlled") or ())[0]
 
 
 def _tells(run: Run, field: str) -> bool:
     return all(getattr(member, field) is not None for member in run.members)
 
 
+def _once(run: Run, what: str, work_out: Callable[[], Any]) -> Any:
+    """Something that follows from a run's members and what they are grouped by, worked out once: there may be many."""
+    key = what, run.by
+    if key not in run.derived:
+        run.derived[key] = work_out()
+    return run.derived[key]
+
+
 def _with_levels(run: Run) -> list[tuple[str, Member]]:
     """Each member with its level."""
     by = group_fields(run)
-    return [(level_text(member, by), member) for member in run.members]
+    return _once(run, "levels", lambda: [(level_text(member, by), member) for member in run.members])
+
+
+def _orders(run: Run) -> dict[str, Any]:
+    """What sorts the levels."""
+    by = group_fields(run)
+    return {level: level_order(member, by) for level, member in dict(_with_levels(run)).items()}
+
+
+def _desired(run: Run) -> dict[str, set[str]]:
+    """The constraints of the members of each level."""
+    found: dict[str, set[str]] = {}
+    for own, member in _with_levels(run):
+        found.setdefault(own, set()).add(member.constraint)
+    return found
 
 
 def _seeds(run: Run) -> dict[str, list[int]]:

@@ -1,6 +1,6 @@
 """Statistics over seeds: a centre and an interval."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ BOOTSTRAP_NUMBERS = 4_000_000
 
 @dataclass(frozen=True)
 class Band:
-    """A statistic over seeds; where there are fewer than two values there is no interval: low and high are NaN."""
+    """A statistic over seeds; where there are fewer than three values there is no interval: low and high are NaN."""
 
     centre: Float[np.ndarray, "*shape"]
     low: Float[np.ndarray, "*shape"]
@@ -34,6 +34,10 @@ class Band:
     def has_interval(self) -> bool:
         """Whether there is an interval anywhere."""
         return bool(np.isfinite(self.low).any())
+
+    def from_zero(self) -> "Band":
+        """The same of what cannot be negative: an interval does not reach below zero."""
+        return replace(self, low=np.maximum(self.low, 0.0))
 
 
 def aggregate(values: Float[np.ndarray, "seeds *shape"], stat: str = "mean") -> Band:
@@ -46,7 +50,7 @@ def aggregate(values: Float[np.ndarray, "seeds *shape"], stat: str = "mean") -> 
     >>> band = aggregate(np.array([1.0, 2.0, 3.0, 10.0]), "iqm")
     >>> float(band.centre)
     2.5
-    >>> aggregate(np.array([1.0])).has_interval
+    >>> aggregate(np.array([1.0, 2.0])).has_interval
     False
     """
     check_choice("stat", stat, STATISTICS)
@@ -61,8 +65,8 @@ def aggregate(values: Float[np.ndarray, "seeds *shape"], stat: str = "mean") -> 
         centre = mean_of(np.nansum(flat, 0), count)
         spread = np.sqrt(mean_of(np.nansum((flat - centre) ** 2, 0), count - 1))
         low, high = centre - spread, centre + spread
-    alone = count < 2
-    low, high = np.where(alone, np.nan, low), np.where(alone, np.nan, high)
+    few = count < FEWEST
+    low, high = np.where(few, np.nan, low), np.where(few, np.nan, high)
     return Band(*(part.reshape(values.shape[1:]) for part in (centre, low, high)))
 
 

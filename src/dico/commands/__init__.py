@@ -14,17 +14,22 @@ from typing import Any
 
 from rich.console import Console
 
+from dico import __version__
+
 COMMANDS = {
     "train": "Train a population: every desired diversity and seed at once.",
     "resume": "Go on with a run that was interrupted, exactly where its newest checkpoint left off.",
     "tune": "Find the diversity that a task needs, and say whether diversity pays.",
     "reproduce": "Train the paper's experiments again, and judge its claims.",
+    "list": "List run folders: task, algorithm, members, frames done, and whether they are finished.",
     "eval": "Let the trained members play fresh episodes.",
     "report": "Write a page about a run, or about several to compare: curves, decision, maps, episodes, live networks.",
     "map": "Draw where the team is diverse, a panel for each level.",
     "video": "Animate an episode of each level side by side, or who differs from whom over the training.",
+    "export": "Write a member's policies as a file that acts without dico (.pt2, .onnx), or all curves (.json).",
     "claims": "Judge the paper's claims by runs: holds, fails or undecided, with intervals over seeds.",
     "bound": "The largest SND that a team can have in an action box.",
+    "completion": "Print a script by which bash or zsh complete the names of commands, options and tasks.",
     "tasks": "List the tasks: agents, sizes of observations and actions, the paper's diversity levels.",
 }
 """The commands, each in the file of its name, and what it does."""
@@ -32,10 +37,13 @@ COMMANDS = {
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit status."""
-    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    arguments = [*(sys.argv[1:] if arguments is None else arguments)]  # `list` is a command here
     console, errors = Console(), Console(stderr=True)
     if arguments in ([], ["-h"], ["--help"]):
         _help(console)
+        return 0
+    if arguments in (["--version"], ["-V"]):
+        say(f"dico {__version__}", console)
         return 0
     try:
         with _warnings_on(errors):
@@ -58,15 +66,14 @@ def parse(arguments: Sequence[str]) -> tuple[Any, Any]:
     """
     name, *words = arguments
     try:  # here and not above: for help
-        import tyro
-
         from dico._checks import check_choice
+        from dico.commands._parsing import parse_words
 
         command: Any = import_module(f"dico.commands.{check_choice('command', name, COMMANDS)}")
     except ModuleNotFoundError as missing:
         raise ImportError(f'dico {name} needs {missing.name}: pip install "dico-marl[train]"') from missing
     default = {"default": command.defaults(words)} if hasattr(command, "defaults") else {}
-    return command, tyro.cli(command.Options, args=words, prog=f"dico {name}", description=COMMANDS[name], **default)
+    return command, parse_words(command.Options, words, f"dico {name}", description=COMMANDS[name], **default)
 
 
 def say(text: str, console: Console) -> None:
@@ -102,4 +109,4 @@ def _help(console: Console) -> None:
     width = max(len(name) for name in COMMANDS)
     for name, does in COMMANDS.items():
         console.print(f"  dico {name:{width}} {does}", highlight=False)
-    console.print("\ndico COMMAND --help tells more of each", highlight=False)
+    console.print("\ndico COMMAND --help tells more of each; dico --version is the version", highlight=False)

@@ -11,9 +11,19 @@ from dico.training.observers import Observer
 from dico.training.session import Interrupted
 
 
-def follow(start: Callable[[Sequence[Observer]], Run], console: Console, *, tensorboard: bool, wandb: bool) -> int:
-    """Let a training run to its end with its progress shown, then say how it ended; the exit status."""
-    observers: list[Observer] = [make_progress(console)]
+def follow(
+    start: Callable[[Sequence[Observer]], Run],
+    console: Console,
+    *,
+    tensorboard: bool,
+    wandb: bool,
+    remark: str = "",
+) -> int:
+    """Let a training run to its end with its progress shown, then say how it ended; the exit status.
+
+    ``remark`` ends the line in which it is said what is trained.
+    """
+    observers: list[Observer] = [make_progress(console, remark)]
     if tensorboard:
         observers.append(TensorBoard())
     if wandb:

@@ -1,9 +1,10 @@
 """What a user sees of a training: a live table and bar on a terminal, plain lines elsewhere."""
 
+import os
 import time
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -15,17 +16,33 @@ from rich.table import Table
 
 from dico.members import level_text, member_of, text_of, varying
 from dico.metrics import METRICS
+from dico.scale.following import Following
 from dico.tasks import OUTCOMES
 from dico.training.blocks import AnyPopulation
 
 SECONDS_BETWEEN_LINES = 5.0
+NOTEBOOK = "JPY_PARENT_PID"
+"""What Jupyter sets for its kernels, and so for what they start."""
+LONG = 60.0
+"""Seconds of a training from which on it is said beforehand how long it will take."""
+IN_A_TABLE, IN_A_LINE = 24, 12
+"""Levels that are shown; of more, so many are chosen evenly."""
+
+Rows = list[dict[str, Any]]
+Shown = AnyPopulation | Following
+"""What is trained, here or in pieces elsewhere."""
 
 
 def level_table(rows: Sequence[dict[str, Any]], title: str | None = None) -> Table:
     """Desired and measured diversity and reward of each level, the mean over its seeds.
 
-    A level is all members that differ in nothing but the seed; numbers in which members differ have columns too.
+    A level is all members that differ in nothing but the seed; numbers in which members differ have columns too. Of
+    many levels some are shown, evenly chosen, and their number is told.
     """
+    every = by_level(rows)
+    levels = _some(every, IN_A_TABLE)
+    if len(levels) < len(every):
+        title = f"{f'{title}; ' if title else ''}{len(levels)} of {len(every)} levels"
     groups = list(dict.fromkeys(row.get("group", "") for row in rows))
     metrics = [name for name in METRICS if name in rows[0]]  # SND, and the controlled metric where that is another
     table = Table(title=title, title_justify="left")
@@ -40,7 +57,7 @@ def level_table(rows: Sequence[dict[str, Any]], title: str | None = None) -> Tab
             table.add_column(f"{group} {name}".strip(), justify="right")
     for name in told:
         table.add_column(name, justify="right")
-    for members in _by_level(rows).values():
+    for members in levels.values():
         first = member_of(members[0])
         seeds = str(len({row["member"] for row in members}))
         cells = [first.constraint, *(text_of(first, name) for name in varied), seeds]
@@ -54,21 +71,26 @@ def level_table(rows: Sequence[dict[str, Any]], title: str | None = None) -> Tab
 class Display(ABC):
     """What a live and a plain one have in common."""
 
-    def __init__(self, console: Console):
-        self.console = console
+    def __init__(self, console: Console, remark: str = ""):
+        self.console, self.remark = console, remark
 
-    def begin(self, population: AnyPopulation, folder: Path) -> None:
+    def begin(self, population: Shown, folder: Path) -> None:
         """Say what is trained."""
         self.population = population
-        self.compiling = population.stage.compiles
-        self.say(_title(population, folder))
+        self.compiling, self.estimated = population.stage.compiles, False
+        self.say(_title(population, folder) + self.remark)
 
     def say(self, message: str) -> None:
         """A line."""
         self.console.print(message, markup=False, highlight=False, soft_wrap=not self.console.is_terminal)
 
     def iteration(self, rows: Sequence[dict[str, Any]], seconds: float) -> None:
-        """Show it."""
+        """Show it; the first that was not compiled tells how long all will take."""
+        if not (self.estimated or self.compiling):
+            self.estimated = True
+            left = seconds * (self.population.config.iterations - self.population.iteration)
+            if left > LONG:
+                self.say(f"all {self.population.config.frames:,} frames will take about {duration(left)} more")
         self.show(rows, seconds)
         self.compiling = False
 
@@ -87,7 +109,7 @@ class Display(ABC):
 class LiveProgress(Display):
     """A table of levels above a bar with frames/s and the time left."""
 
-    def begin(self, population: AnyPopulation, folder: Path) -> None:
+    def begin(self, population: Shown, folder: Path) -> None:
         """Show the bar."""
         super().begin(population, folder)
         self.bar = Progress(
@@ -120,7 +142,10 @@ class PlainProgress(Display):
         if time.monotonic() - self.last < SECONDS_BETWEEN_LINES and not self.population.finished:
             return
         self.last = time.monotonic()
-        levels = "; ".join(f"{level}: {_in_a_line(members)}" for level, members in _by_level(rows).items())
+        every = by_level(rows)
+        shown = _some(every, IN_A_LINE)
+        levels = "; ".join(f"{level}: {_in_a_line(members)}" for level, members in shown.items())
+        levels += f" ({len(shown)} of {len(every)} levels)" if len(shown) < len(every) else ""
         remaining = self.population.config.iterations - self.population.iteration
         left = "" if self.compiling else f", {seconds * remaining:.0f} s left"
         done = f"{self.population.frames:,} of {_total(self.population):,} frames"
@@ -130,9 +155,22 @@ class PlainProgress(Display):
         """Nothing to tidy up."""
 
 
-def make_progress(console: Console) -> LiveProgress | PlainProgress:
-    """What suits where the output goes."""
-    return LiveProgress(console) if console.is_terminal else PlainProgress(console)
+def duration(seconds: float) -> str:
+    """A time in words, as precise as an estimate is.
+
+    >>> duration(50), duration(200), duration(9000)
+    ('50 s', '3 min', '2.5 h')
+    """
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def make_progress(console: Console, remark: str = "") -> LiveProgress | PlainProgress:
+    """What suits where the output goes: a notebook's cell is no terminal, though `!dico` looks like one."""
+    in_notebook = console.is_jupyter or NOTEBOOK in os.environ
+    kind = LiveProgress if console.is_terminal and not in_notebook else PlainProgress
+    return kind(console, remark)
 
 
 def _title_of(metric: str) -> str:
@@ -143,11 +181,11 @@ def _varying(rows: Sequence[dict[str, Any]]) -> list[str]:
     return varying([member_of(row) for row in rows])
 
 
-def _by_level(rows: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+def by_level(rows: Sequence[dict[str, Any]]) -> dict[str, Rows]:
     """The rows of each level, as they come.
 
     >>> rows = [{"member": k, "constraint": "1", "seed": 0, "tau": tau} for k, tau in enumerate((0.1, 0.01))]
-    >>> list(_by_level(rows))
+    >>> list(by_level(rows))
     ['tau=0.1', 'tau=0.01']
     """
     by, levels = _varying(rows), defaultdict(list)
@@ -170,6 +208,18 @@ def _in_a_line(rows: Sequence[dict[str, Any]]) -> str:
     )
 
 
+def _some(levels: Mapping[str, Rows], most: int) -> dict[str, Rows]:
+    """At most so many of the levels, evenly chosen, first and last included.
+
+    >>> list(_some(dict.fromkeys("abcdefg", []), 3))
+    ['a', 'd', 'g']
+    """
+    if len(levels) <= most:
+        return dict(levels)
+    names = list(levels)
+    return {name: levels[name] for name in (names[round(k * (len(names) - 1) / (most - 1))] for k in range(most))}
+
+
 def _mean(rows: Sequence[dict[str, Any]], name: str) -> str:
     if all(row.get("diverged") for row in rows):
         return "diverged"
@@ -177,11 +227,11 @@ def _mean(rows: Sequence[dict[str, Any]], name: str) -> str:
     return f"{mean(values):.4f}" if values else ""
 
 
-def _total(population: AnyPopulation) -> int:
+def _total(population: Shown) -> int:
     return population.config.iterations * population.config.frames_per_batch
 
 
-def _title(population: AnyPopulation, folder: Path) -> str:
+def _title(population: Shown, folder: Path) -> str:
     config = population.config
     count, stage = len(population.members), population.stage
     members = "1 member" if count == 1 else f"{count} members"

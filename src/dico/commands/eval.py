@@ -7,7 +7,9 @@ from rich.console import Console
 from tyro.conf import Positional
 
 from dico._checks import check_positive
-from dico.commands._progress import level_table
+from dico._files import plain, write_json
+from dico.commands import say_where
+from dico.commands._spread import spread, spread_table
 from dico.runs import evaluate, load
 
 
@@ -23,13 +25,22 @@ class Options:
     """Of the episodes' starts; the same for all members."""
     deterministic: bool = False
     """Act by the mean instead of sampling."""
+    json: Path | None = None
+    """A file for the numbers: of each member, and of each level with their spread over seeds and episodes."""
 
 
 def run(options: Options, console: Console) -> int:
     """Play, and print a table."""
     check_positive("episodes", options.episodes)
-    played = evaluate(
-        load(options.run), episodes=options.episodes, seed=options.seed, deterministic=options.deterministic
-    )
-    console.print(level_table(played, f"{options.episodes} episodes of each member"))
+    opened = load(options.run)
+    played = evaluate(opened, episodes=options.episodes, seed=options.seed, deterministic=options.deterministic)
+    metric = opened.config["metric"]
+    levels = spread(played, metric)
+    console.print(spread_table(levels, f"{options.episodes} episodes of each member", metric))
+    if options.json is not None:
+        options.json.parent.mkdir(parents=True, exist_ok=True)
+        how = {"run": str(opened.folder), "episodes": options.episodes, "seed": options.seed}
+        record = {**how, "deterministic": options.deterministic, "levels": levels, "members": played}
+        write_json(options.json, plain(record))
+        say_where(options.json, console)
     return 0

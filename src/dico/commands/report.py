@@ -11,6 +11,7 @@ from tyro.conf import Positional
 
 from dico import viz
 from dico.commands import say_where
+from dico.experiments import presets_of
 from dico.runs import load
 from dico.viz.files import check_formats, check_page, check_place, figures_beside
 from dico.viz.once import warn_once
@@ -53,7 +54,7 @@ def run(options: Options, console: Console) -> int:
             draw_figures = _figures_or_cure()
             check_place(folder / "curves.png")
             drawn = draw_figures(runs, stat=options.stat, seeds=options.seeds)
-        write_report(runs, page, stat=options.stat)
+        write_report(runs, page, stat=options.stat, presets=presets_of)
         figures = viz.save_figures(drawn, folder, options.formats) if drawn else []
     if options.open:
         webbrowser.open(page.resolve().as_uri())

@@ -1,11 +1,9 @@
 """``dico reproduce``."""
 
 import os
-import signal
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from tyro.conf import OmitArgPrefixes, Positional
@@ -14,12 +12,14 @@ from dico import viz
 from dico.commands import say, say_where
 from dico.commands._claims import tables
 from dico.commands._follow import follow
+from dico.commands._scale import ScaleOptions, dry_run, go_on_in_pieces, in_pieces
 from dico.commands._together import run_together
 from dico.experiments import EXPERIMENTS, Training, plan
 from dico.runs import Run, RunError, load
-from dico.training.blocks import AnyPopulation
+from dico.runs.schema import PIECES
 from dico.training.observers import Observer
 from dico.training.options import SessionOptions
+from dico.training.stopping import StopWhen
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,7 @@ class Options:
     redraw: bool = False
     """Train nothing: judge and draw again by the summaries that the folder holds, FOLDER/PRESET/EXPERIMENT.json."""
     session: OmitArgPrefixes[SessionOptions] = field(default_factory=SessionOptions)
+    machines: OmitArgPrefixes[ScaleOptions] = field(default_factory=ScaleOptions)
     part_of: int | None = None
     """Given by --together: the process that trains several and judges them in the end; if it is killed, this one stops
     with a checkpoint."""
@@ -69,11 +70,19 @@ def run(options: Options, console: Console) -> int:
     for training in trainings:
         _check_writable(training.folder)
     options.session.check_stage()
+    options.machines.check(options.session.device)
+    if options.machines.wanted and options.together:
+        raise ValueError("together must be off with --on and --devices, which train an experiment in pieces")
     say(_announcement(trainings), console)
     for training in trainings:
         if training.state == "finished":
             say(f"{training.name} is finished in {training.folder}: skipped", console)
     missing = [training for training in trainings if training.state != "finished"]
+    if options.machines.dry_run:
+        for training in missing:
+            say(training.name, console)
+            dry_run(training.config, options.session, options.machines, console)
+        return 0
     if options.together and len(missing) > 1:
         status = run_together(missing, _words(options), console)
     else:
@@ -121,12 +130,12 @@ def _summary(training: Training) -> Path:
 
 def _one_by_one(trainings: Sequence[Training], options: Options, console: Console) -> int:
     """Train them in this process; the exit status."""
-    watchers: list[Observer] = [] if options.part_of is None else [EndWith(options.part_of)]
+    watchers: list[Observer] = [] if options.part_of is None else [StopWhen(lambda: os.getppid() != options.part_of)]
     for training in trainings:
         say(f"{training.name}: {training.experiment.purpose}", console)
 
         def start(observers: Sequence[Observer], training: Training = training) -> Run:
-            return training.run(options.session, [*observers, *watchers])
+            return _start(training, options, [*observers, *watchers], console)
 
         status = follow(start, console, tensorboard=False, wandb=False)
         if status:
@@ -135,25 +144,14 @@ def _one_by_one(trainings: Sequence[Training], options: Options, console: Consol
     return 0
 
 
-class EndWith:
-    """An observer that stops the training, with a checkpoint, once the process that started it is no more."""
-
-    def __init__(self, parent: int):
-        self.parent = parent
-
-    def begin(self, population: AnyPopulation, folder: Path) -> None:
-        """Nothing yet."""
-
-    def say(self, message: str) -> None:
-        """Others say it."""
-
-    def iteration(self, rows: Sequence[dict[str, Any]], seconds: float) -> None:  # noqa: ARG002
-        """As Ctrl-C does it."""
-        if os.getppid() != self.parent:
-            signal.raise_signal(signal.SIGINT)
-
-    def end(self) -> None:
-        """Nothing to tidy up."""
+def _start(training: Training, options: Options, observers: Sequence[Observer], console: Console) -> Run:
+    """Train it here, or in pieces if so asked; what was begun in pieces goes on in pieces."""
+    session, folder, begun = options.session, training.folder, training.state == "interrupted"
+    if begun and (options.machines.wanted or (folder / PIECES).exists()):
+        return go_on_in_pieces(folder, session.device, session.block, options.machines, observers, console)
+    if options.machines.wanted:
+        return in_pieces(training.config, folder, session, options.machines, observers, console)
+    return training.run(session, observers)
 
 
 def _words(options: Options) -> list[str]:

@@ -1,14 +1,16 @@
 """``dico resume``."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from rich.console import Console
-from tyro.conf import Positional
+from tyro.conf import OmitArgPrefixes, Positional
 
 from dico.commands._follow import follow
+from dico.commands._scale import ScaleOptions, go_on_in_pieces
 from dico.runs import Run
+from dico.runs.schema import PIECES
 from dico.training.observers import Observer
 from dico.training.session import resume
 
@@ -19,10 +21,13 @@ class Options:
 
     run: Positional[Path]
     """The run folder."""
+    frames: int | None = None
+    """Train it longer, to as many environment steps of each member in all; exactly as if it had been begun so."""
     device: str = "auto"
     """auto, cpu or cuda."""
     block: int | None = None
     """Members on the device at once, the others waiting in the host's memory; by default as many as fit."""
+    scale: OmitArgPrefixes[ScaleOptions] = field(default_factory=ScaleOptions)
     tensorboard: bool = False
     """Log to RUN/tensorboard too."""
     wandb: bool = False
@@ -30,9 +35,16 @@ class Options:
 
 
 def run(options: Options, console: Console) -> int:
-    """Resume, with its progress shown."""
+    """Resume, with its progress shown; a run in pieces goes on in pieces, on this device if no other is given."""
+    options.scale.check(options.device, loggers=options.tensorboard or options.wandb)
 
     def start(observers: Sequence[Observer]) -> Run:
-        return resume(options.run, device=options.device, block=options.block, observers=observers)
+        if options.scale.wanted or (options.run / PIECES).exists():
+            if options.frames is not None:
+                raise ValueError("--frames trains a run longer that is in one piece: finish this one without it first")
+            return go_on_in_pieces(options.run, options.device, options.block, options.scale, observers, console)
+        return resume(
+            options.run, frames=options.frames, device=options.device, block=options.block, observers=observers
+        )
 
     return follow(start, console, tensorboard=options.tensorboard, wandb=options.wandb)

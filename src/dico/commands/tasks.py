@@ -19,6 +19,7 @@ def run(options: Options, console: Console) -> int:  # noqa: ARG001
     console.print("settings, to change with --task-options name=value:", highlight=False)
     for task in (make() for make in TASKS.values()):
         console.print(f"  {task}", highlight=False)
+    console.print("and vmas:SCENARIO, pettingzoo:MODULE, or module:function for your own", highlight=False)
     return 0
 
 

@@ -6,6 +6,7 @@ for a look within minutes on two cores.
 """
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from dico._checks import check_choice
@@ -66,6 +67,15 @@ def preset(name: str, task: str | Task = "navigation", **changes: Any) -> Config
     if name != "paper":
         settings |= CONDITIONING | ({} if ALGORITHMS[algorithm].deterministic else SQUASHED)
     return Config(task=task, **(settings | changes))
+
+
+def presets_of(task: str, algorithm: str) -> dict[str, dict[str, Any]]:
+    """The settings of every preset, by its name, for a task and an algorithm.
+
+    >>> presets_of("navigation", "ippo")["paper"]["hidden"]
+    (256, 256)
+    """
+    return {name: asdict(preset(name, task, algorithm=algorithm)) for name in PRESETS}
 
 
 def _full(task: str, paper: Mapping[str, Any], algorithm: str) -> dict[str, Any]:

@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from dico.acting import actions_of
 from dico.policy import DiCo
 from dico.random import Random
-from dico.squashed import squash
 from dico.tasks import Task, check_groups, is_over_steps, join_groups, map_state, outcomes_of
 
 STREAM = 1000
@@ -35,6 +35,16 @@ class Episodes:
         if is_over_steps(task, name):
             return (said * self.running).sum(1) / length
         return said.gather(1, length[:, None] - 1)[:, 0]
+
+    @property
+    def returns(self) -> Float[Tensor, "members episodes agents"]:
+        """What each agent earned in each episode, until it ended."""
+        return (self.reward * self.running.unsqueeze(-1)).sum(1)
+
+    @property
+    def lengths(self) -> Int[Tensor, "members episodes"]:
+        """How many steps each episode took."""
+        return self.running.sum(1)
 
 
 @dataclass(frozen=True)
@@ -115,23 +125,10 @@ def _steps(task: Task, policies: Sequence[DiCo], episodes: int, seed: int, deter
     for _ in range(task.horizon):
         observed, actions = task.observe(state), []
         for policy, obs in zip(policies, observed, strict=True):
-            mean, std = policy(obs).tensor_split([len(task.action_low)], -1)
-            drawn = std.numel() and not deterministic
-            raw = mean + std * noise.normal(*mean.shape[1:]) if drawn else mean
-            actions.append(into_box(policy, raw, low, high))
+            draws = policy.kind.width > 1 and not deterministic
+            drawn = noise.normal(*obs.shape[1:-1], len(low)) if draws else None
+            actions.append(actions_of(policy(obs), policy.kind, low, high, drawn))
         together = join_groups(groups, actions)
         following, reward, done = task.step(state, together)
         yield _Step(state, observed, together, reward, running, outcomes_of(task, following), following)
         state, running = following, running & ~done
-
-
-def into_box(
-    policy: DiCo, raw: Float[Tensor, "*batch a"], low: Float[Tensor, " a"], high: Float[Tensor, " a"]
-) -> Float[Tensor, "*batch a"]:
-    """The action that becomes of a policy's mean, or of a sample: squashed if it is stochastic, else clamped.
-
-    >>> policy = DiCo.mlp(2, 4, 1, 0.3, kind="deterministic")
-    >>> into_box(policy, torch.tensor([2.0]), torch.tensor([-1.0]), torch.tensor([1.0]))
-    tensor([1.])
-    """
-    return squash(raw, low, high) if policy.kind.width > 1 else raw.clamp(low, high)

@@ -19,9 +19,10 @@ from dico.tasks import Group, Task, of_group
 def evaluate(run: Run, *, episodes: int = 200, seed: int = 0, deterministic: bool = False) -> list[dict[str, Any]]:
     """Every member on the same fresh episodes, with stochastic actions unless ``deterministic``.
 
-    One row for each member and group: what sets the member apart, mean reward per step, mean return and length of an
-    episode, what the task says of it (success, coverage), and diversity at steps of episodes that were running, at most
-    as many as a training measures it at. A member whose numbers are not finite is marked as diverged.
+    One row for each member and group: what sets the member apart, mean reward per step, mean return of an episode and
+    its standard deviation over episodes, mean length, what the task says of it (success, coverage), and diversity at
+    steps of episodes that were running, at most as many as a training measures it at. A member whose numbers are not
+    finite is marked as diverged.
     """
     task = run.task()
     policies = [run.policies(group.name) for group in task.groups]
@@ -39,6 +40,7 @@ def evaluate(run: Run, *, episodes: int = 200, seed: int = 0, deterministic: boo
                 "member": k, "constraint": member.constraint, "seed": member.seed,
                 **{name: getattr(member, name) for name in varied}, **_group_column(group, task),
                 "reward": (earned[k].sum() / length[k].sum()).item(), "return": earned[k].mean().item(),
+                "return_std": earned[k].std(correction=0).item(),
                 "steps": length[k].float().mean().item(),
                 **{name: value[k].item() for name, value in (outcomes | diversity).items()},
             }  # fmt: skip

@@ -1,6 +1,5 @@
 """A run, opened: its settings, its numbers and its policies."""
 
-import math
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
@@ -13,15 +12,20 @@ import torch
 from safetensors import SafetensorError
 from torch import Tensor
 
-from dico._checks import check_choice
+from dico._checks import check_choice, check_positive
 from dico.analytical import mlp_policy
 from dico.constraints import equal, parse_constraint
 from dico.dial import DialDiCo, dialled_mlp
-from dico.members import FIELDS, NUMBERS, Member, text_of, varying
+from dico.members import FIELDS, Member
 from dico.policy import DiCo
+from dico.runs.arrays import as_array
+from dico.runs.choosing import one_member, select_members
+from dico.runs.episodes import Recording, record
+from dico.runs.exporting import export_groups
 from dico.runs.reading import warn
 from dico.runs.schema import COMMON, Checkpoint, Row, RunError, Say
-from dico.tasks import Task, from_settings
+from dico.runs.shown import as_html, as_text, in_words, with_desired
+from dico.tasks import Task, from_folder
 
 
 @runtime_checkable
@@ -45,7 +49,7 @@ class Source(Protocol):
         ...
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Run:
     """A run folder, opened with :func:`load`: a view of it when it was first looked into.
 
@@ -66,8 +70,17 @@ class Run:
     """Reads its numbers and networks."""
     by: tuple[str, ...] = ()
     """What its members are grouped by, if by something else than all that they differ in (:meth:`group_by`)."""
+    derived: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """What analysis has worked out of the members, which never change: by what, and by what they are grouped by."""
     remarks: list[str] = field(default_factory=list, init=False, repr=False, compare=False)
     """What was amiss in what has been read, such as a torn line; each was a warning too."""
+
+    def __repr__(self) -> str:
+        return as_text(in_words(self.folder, self.config, self.members))
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return as_html(in_words(self.folder, self.config, self.members))
 
     def read(self) -> "Run":
         """Read numbers and policies now, not when they are first asked for; the run itself.
@@ -99,7 +112,7 @@ class Run:
         """The task that it was trained on, with its settings, if its episodes can be played as they were."""
         self.source.check_playable(self)
         try:
-            task = from_settings(self.config["task"], self.config["task_options"])
+            task = from_folder(self.config["task"], self.config["task_options"])
         except ValueError as error:
             raise RunError(f"the task of {self.folder} cannot be made: {error}") from None
         own = [group["name"] for group in self.groups]
@@ -123,28 +136,25 @@ class Run:
         """
         wanted = self._group(group)["name"]
         rows = [row for row in self._rows if row.get("group", wanted) == wanted]
-        if rows:
-            check_choice("name", name, {key: None for row in rows for key in row})
-        iterations = max((row["iteration"] for row in rows), default=0)
-        having = [row for row in rows if name in row]  # a run that an older version began has lines without
-        several = (len(having[0][name]),) if having and isinstance(having[0][name], list) else ()
-        values = torch.full((len(self.members), iterations, *several), torch.nan, dtype=torch.float64)
-        if any(len(row[name]) != several[0] if several else isinstance(row[name], list) for row in having):
-            raise RunError(f"{name} of {self.folder} has not as many numbers in every line")
-        if having:
-            place = torch.tensor([(row["member"], row["iteration"] - 1) for row in having]).T
-            values[*place] = torch.tensor([_numbers(row[name]) for row in having], dtype=torch.float64)
-        return values
+        return as_array(rows, name, len(self.members), self.folder)
 
     def frame(self) -> Any:
-        """All lines as a pandas frame."""
+        """All lines as a pandas frame, with what each member desired as numbers too.
+
+        ``desired`` is the value, of a schedule that of the time, and missing where there is none; ``desired_low`` and
+        ``desired_high`` are the bounds, those of a schedule at its end.
+
+        >>> run.frame()[["constraint", "desired", "snd"]].dtypes["desired"]
+        dtype('float64')
+        """
         try:
             import pandas
         except ImportError:
             raise ImportError(
                 "a data frame needs pandas: pip install pandas; or use .rows() or .metric(name)"
             ) from None
-        return pandas.DataFrame(self.rows())
+        frame = pandas.DataFrame([with_desired(row) for row in self.rows()])
+        return frame.astype({"desired": float}) if len(frame) else frame
 
     def checkpoints(self) -> list[Checkpoint]:
         """Whole checkpoints that there are now, newest first; half-written ones are left out with a warning."""
@@ -163,11 +173,14 @@ class Run:
         return None
 
     def policy(self, snd: str | float | None = None, seed: int = 0, group: str | None = None, **numbers: float) -> DiCo:
-        """A member's policies from the newest checkpoint: a DiCo module ready to act.
+        """A member's policies from the newest checkpoint: a DiCo module, which acts by ``policy.act(obs)``.
 
         ``snd`` is needed where members differ in it, and so is any other number: ``run.policy(snd=1, tau=0.01)``.
 
-        >>> run.policy(snd=0.3, seed=0)(torch.zeros(10, 2, 4)).shape  # means and standard deviations
+        >>> policy, obs = run.policy(snd=0.3, seed=0), torch.zeros(10, 2, 4)  # 10 teams of 2 agents
+        >>> policy.act(obs).shape, policy.act(obs, deterministic=True).abs().max() <= 1  # actions, in the box
+        (torch.Size([10, 2, 2]), tensor(True))
+        >>> policy(obs).shape  # what they are drawn from: means and standard deviations
         torch.Size([10, 2, 4])
         """
         return self.policy_of(self.member(snd, seed, **numbers), group)
@@ -178,6 +191,59 @@ class Run:
         policy = self._build(group, members=())
         policy.load_state_dict({name: v if name in COMMON else v[0] for name, v in stacked.items()})
         return policy.eval()
+
+    def play(
+        self,
+        snd: str | float | None = None,
+        seed: int | None = None,
+        *,
+        episodes: int = 1,
+        start: int = 0,
+        deterministic: bool = False,
+        **numbers: float,
+    ) -> Recording:
+        """Fresh episodes of the members that are selected, from the same starts and with the same noise for all.
+
+        ``snd``, ``seed`` and ``numbers`` select members as in :meth:`select`, all by default; ``start`` is the seed of
+        the episodes' starts and noise. Stochastic policies sample unless ``deterministic``.
+
+        >>> played = run.play(snd=0.3, seed=0, episodes=5)
+        >>> played.actions.shape, played.returns.shape  # members, steps, episodes, agents; the sums over steps
+        (torch.Size([1, 100, 5, 2, 2]), torch.Size([1, 5, 2]))
+        """
+        check_positive("episodes", episodes)
+        task, indices = self.task(), [member.index for member in self.select(snd, seed, **numbers)]
+        policies = [self.policies(group.name, indices) for group in task.groups]
+        return record(task, policies, episodes, start, deterministic=deterministic)
+
+    def export(
+        self,
+        to: str | Path,
+        snd: str | float | None = None,
+        seed: int = 0,
+        group: str | None = None,
+        **numbers: float,
+    ) -> list[Path]:
+        """Write a member's policies as files that act without dico: ``.pt2`` for torch, ``.onnx`` for any runtime.
+
+        A folder gets those of all groups in both formats. Of a run with ``dial``, ``snd`` may lie between two levels.
+        :mod:`dico.exporting` says what the files take and give.
+
+        >>> [file.name for file in run.export("policy.pt2", snd=0.3, seed=0)]  # doctest: +SKIP
+        ['policy.pt2']
+        """
+        self.source.check_playable(self)
+        groups = [self._group(group)["name"]] if group else [spec["name"] for spec in self.groups]
+        about = {"run": self.folder.name, "task": self.config["task"], "seed": seed, **numbers}
+        if self.config.get("dial"):
+            if snd is None:
+                raise RunError(f"{self.folder} has a dial: choose a desired diversity")
+            desired = float(parse_constraint(str(snd)).texts()[0])
+            policy_of = lambda name: self.dial(seed, name, **numbers).at(desired)  # noqa: E731
+            return export_groups(Path(to), groups, policy_of, {**about, "constraint": str(snd)})
+        member = self.member(snd, seed, **numbers)
+        policy_of = partial(self.policy_of, member)
+        return export_groups(Path(to), groups, policy_of, {**about, "constraint": member.constraint})
 
     def dial(self, seed: int = 0, group: str | None = None, **numbers: float) -> DialDiCo:
         """The policies of a run with ``dial``, of all desired diversities: ``run.dial().at(0.4)`` acts with 0.4."""
@@ -220,11 +286,7 @@ class Run:
         >>> run.member(snd=0.3, seed=1).name
         'snd=0.3,seed=1'
         """
-        first, *others = found = self.select(snd, seed, **numbers)
-        if others:
-            differing = ", ".join(f"{_name_of(name)} {_values(found, name)}" for name in varying(found))
-            raise RunError(f"{len(found)} members have {_wanted(snd, seed, numbers)}: choose one by {differing}")
-        return first
+        return one_member(self.members, snd, seed, numbers)
 
     def select(self, snd: str | float | None = None, seed: int | None = None, **numbers: float) -> list[Member]:
         """All members with a desired diversity, a seed and numbers, of those that are given; an error if none has them.
@@ -232,20 +294,7 @@ class Run:
         >>> [member.seed for member in run.select(snd=0.3)]
         [0, 1]
         """
-        for name in numbers:
-            check_choice("field", name, NUMBERS)
-        wanted = dict(numbers) if seed is None else {"seed": seed, **numbers}
-        text = None if snd is None else parse_constraint(str(snd)).texts()[0]
-        found = [
-            member
-            for member in self.members
-            if text in (None, member.constraint) and all(getattr(member, name) == wanted[name] for name in wanted)
-        ]
-        if not found:
-            fields = "; ".join(f"{_name_of(name)} {_values(self.members, name)}" for name in varying(self.members))
-            seeds = ", ".join(map(str, sorted({member.seed for member in self.members})))
-            raise RunError(f"no member has {_wanted(text, seed, numbers)}; there are {fields} with seeds {seeds}")
-        return found
+        return select_members(self.members, snd, seed, numbers)
 
     @cached_property
     def _rows(self) -> tuple[Row, ...]:
@@ -295,29 +344,3 @@ class Run:
 
 def _having(tensors: Mapping[str, Tensor], text: str) -> dict[str, Tensor]:
     return {name: tensor for name, tensor in tensors.items() if text in name}
-
-
-def _numbers(value: Any) -> Any:
-    """What :func:`plain` wrote, with NaN for null."""
-    if isinstance(value, list):
-        return [_numbers(number) for number in value]
-    return math.nan if value is None else value
-
-
-def _name_of(field: str) -> str:
-    return "snd" if field == "constraint" else field
-
-
-def _values(members: Sequence[Member], field: str) -> str:
-    """Each value once, as they come."""
-    return ", ".join(dict.fromkeys(text_of(member, field) for member in members))
-
-
-def _wanted(snd: str | float | None, seed: int | None, numbers: Mapping[str, float]) -> str:
-    """What was asked for, in words.
-
-    >>> _wanted("1", 0, {"tau": 0.1}), _wanted(None, None, {"tau": 0.1})
-    ('snd=1, tau=0.1 and seed=0', 'tau=0.1')
-    """
-    fields = ", ".join(f"{name}={value}" for name, value in {"snd": snd, **numbers}.items() if value is not None)
-    return " and ".join(part for part in (fields, "" if seed is None else f"seed={seed}") if part)

@@ -41,6 +41,9 @@ COMMON = ("low", "high", "obs_low", "obs_high")
 """What the members of a saved policy have in common."""
 STATE = "state.safetensors"
 """The file of a checkpoint that has its tensors."""
+PIECES = "pieces"
+"""The folder of a run that several processes or machines train: its members in run folders of their own, until all are
+finished and joined."""
 
 
 @dataclass(frozen=True)

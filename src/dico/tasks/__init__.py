@@ -1,4 +1,4 @@
-"""The paper's tasks as pure functions of tensors, and any VMAS scenario behind the same functions."""
+"""The paper's tasks as pure functions of tensors; behind the same functions, VMAS and PettingZoo."""
 
 from collections.abc import Sequence
 from dataclasses import fields
@@ -21,10 +21,12 @@ from dico.tasks.base import (
 from dico.tasks.dispersion import Dispersion
 from dico.tasks.navigation import Navigation, SameGoal
 from dico.tasks.own import imported, name_of, options_of, own
+from dico.tasks.pettingzoo import FAMILIES, PREFIX, pettingzoo
 from dico.tasks.reverse_transport import ReverseTransport
 from dico.tasks.sampling import Sampling
 from dico.tasks.scene import Legend, Scene
 from dico.tasks.tag import Tag
+from dico.tasks.trust import check_trusted, trust
 from dico.tasks.vmas import WRAPPED, vmas
 
 TASKS: dict[str, type[Task]] = {
@@ -41,8 +43,10 @@ __all__ = [
     "Scene",
     "Task",
     "check_groups",
+    "check_known",
     "check_name",
     "describe",
+    "from_folder",
     "from_settings",
     "imported",
     "is_over_steps",
@@ -53,6 +57,8 @@ __all__ = [
     "of_group",
     "outcomes_of",
     "own",
+    "pettingzoo",
+    "trust",
     "vmas",
     "where_done",
 ]
@@ -77,15 +83,39 @@ def make(name: str, **options: Any) -> Task:
 def from_settings(name: str, options: Sequence[str] = ()) -> Task:
     """A task as a configuration names it, its options as name=value.
 
-    The name is one of :data:`TASKS`, ``vmas:SCENARIO``, or ``module:function`` for your own.
+    The name is one of :data:`TASKS`, ``vmas:SCENARIO``, ``pettingzoo:MODULE``, or ``module:function`` for your own.
 
     >>> from_settings("tag", ["n_agents=4"]).n_red
     3
     """
     settings = pairs("task_options", tuple(options))
-    if is_wrapped(name):
+    if name.startswith(WRAPPED):
         return vmas(name.removeprefix(WRAPPED), **settings)
+    if name.startswith(PREFIX):
+        trust(name.removeprefix(PREFIX).partition(":")[0])
+        return pettingzoo(name.removeprefix(PREFIX), **settings)
     return own(name, **settings) if ":" in check_name(name) else make(name, **settings)
+
+
+def from_folder(name: str, options: Sequence[str] = ()) -> Task:
+    """A task as a run folder names it: your own must be trusted (:func:`trust`), for the folder may be a stranger's.
+
+    >>> from_folder("os:system", ["command=true"])
+    Traceback (most recent call last):
+    ValueError: task 'os:system' is code of its own, which is not run for being named in a folder: if you trust it...
+    """
+    check_known(name)
+    return from_settings(name, options)
+
+
+def check_known(name: str) -> None:
+    """An error if a folder names a task that is neither dico's, nor VMAS's or PettingZoo's, nor trusted."""
+    if name.startswith(PREFIX):
+        module = name.removeprefix(PREFIX)
+        if ":" in module or module.partition(".")[0] not in FAMILIES:
+            check_trusted("task", module)
+    elif ":" in name and not name.startswith(WRAPPED):
+        check_trusted("task", name)
 
 
 def check_name(name: str) -> str:
@@ -105,9 +135,9 @@ def describe(task: Any) -> tuple[str, tuple[str, ...]]:
 
 
 def is_wrapped(name: str) -> bool:
-    """Whether a task's name is that of a VMAS scenario.
+    """Whether a task's name is that of a VMAS scenario or a PettingZoo environment.
 
     >>> is_wrapped("vmas:balance"), is_wrapped("navigation")
     (True, False)
     """
-    return name.startswith(WRAPPED)
+    return name.startswith((WRAPPED, PREFIX))

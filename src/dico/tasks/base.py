@@ -208,6 +208,26 @@ def check_groups(task: Task) -> tuple[Group, ...]:
     return groups
 
 
+def group_by_name(names: Sequence[str], sizes: Sequence[int]) -> tuple[Group, ...]:
+    """Agents called ``name_i`` form the group ``name``; if that makes one group, it is called ``agents``.
+
+    ``sizes`` are of what each of them observes.
+
+    >>> [(group.name, group.agents) for group in group_by_name(["red_0", "green_0", "red_1"], [4, 6, 4])]
+    [('red', (0, 2)), ('green', (1,))]
+    """
+    members: dict[str, list[int]] = {}
+    for i, agent in enumerate(names):
+        name, _, number = agent.rpartition("_")
+        members.setdefault(name if number.isdigit() else "", []).append(i)
+    if len(members) == 1 or "" in members:
+        members = {"agents": list(range(len(names)))}
+    for name, agents in members.items():
+        if len({sizes[i] for i in agents}) > 1:
+            raise ValueError(f"agents of group {name!r} must observe as much as each other, got {list(sizes)}")
+    return tuple(Group(name, tuple(agents), sizes[agents[0]]) for name, agents in members.items())
+
+
 def join_groups(
     groups: Sequence[Group], parts: Sequence[Float[Tensor, "*batch _ act"]]
 ) -> Float[Tensor, "*batch agents act"]:

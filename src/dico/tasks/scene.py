@@ -1,6 +1,6 @@
 """What a task looks like: circles, boxes and lines, one batch of pictures at a time."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Bool, Float
@@ -12,6 +12,8 @@ TEAM = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION, YELLOW)
 """Colours told apart by the colour-blind (Okabe and Ito); agent i has the i-th, over and over."""
 RED = "#c1121f"
 """Where the paper says red; darker than its green, for the colour-blind."""
+CHASERS = (RED, ORANGE, PURPLE, VERMILION, YELLOW)
+"""Warm colours, for a team against a green agent: each of it has its own, over and over."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,6 +127,18 @@ def discs(
         Circle(role=role, label=str(i), colour=colours[i % len(colours)], centre=centre, radius=radius, filled=filled)
         for i, centre in enumerate(centres.unbind(-2))
     )
+
+
+def told_apart(agents: tuple[Circle, ...]) -> tuple[Circle, ...]:
+    """Agents with colours of their own: those that they have, or the team's where several have the same.
+
+    >>> agents = discs("agent", torch.zeros(10, 2, 2), 0.1, (RED,))
+    >>> [circle.colour for circle in told_apart(agents)] == [BLUE, ORANGE]
+    True
+    """
+    if len({agent.colour for agent in agents}) == len(agents):
+        return agents
+    return tuple(replace(agent, colour=TEAM[i % len(TEAM)]) for i, agent in enumerate(agents))
 
 
 def bounds(edge: float, like: Float[Tensor, "*batch n 2"]) -> Box:

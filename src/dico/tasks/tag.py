@@ -11,7 +11,7 @@ from dico._checks import check_number
 from dico.random import Random
 from dico.tasks.base import Group, Task, clamp_actions, xy
 from dico.tasks.physics import length, move, sphere_contacts, worlds_first, worlds_last
-from dico.tasks.scene import BLACK, GREEN, RED, Scene, bounds, discs, square
+from dico.tasks.scene import BLACK, CHASERS, GREEN, Scene, bounds, discs, square
 
 BOUND = 1.0
 """Both coordinates of every agent stay in ``[-BOUND, BOUND]``."""
@@ -145,9 +145,9 @@ class Tag(Task[TagState]):
         return torch.cat([seen[..., :-1, :], green_velocity], -1), seen[..., -1:, :]
 
     def scene(self, state: TagState) -> Scene:
-        """Discs for the agents and the obstacles."""
+        """Discs for the agents, the red team in warm colours, and for the obstacles."""
         obstacles = discs("obstacle", state.obstacle, OBSTACLE_RADIUS, (BLACK,))
-        red = discs("adversary", state.position[..., :-1, :], RADIUS[0], (RED,))
+        red = discs("adversary", state.position[..., :-1, :], RADIUS[0], CHASERS)
         green = discs("agent", state.position[..., -1:, :], RADIUS[1], (GREEN,))
         edge = BOUND + max(RADIUS)
         return Scene(extent=square(edge), circles=obstacles + red + green, boxes=(bounds(edge, state.position),))

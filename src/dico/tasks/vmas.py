@@ -18,8 +18,8 @@ from torch import Tensor
 
 from dico._checks import check_choice, check_number
 from dico.random import Random
-from dico.tasks.base import Group, Task, check_shape
-from dico.tasks.scene import Box, Circle, Line, Scene
+from dico.tasks.base import Group, Task, check_shape, group_by_name
+from dico.tasks.scene import Box, Circle, Line, Scene, told_apart
 
 PROBES = (3, 5)
 """Worlds in the two simulators that are compared; sizes that no constant of VMAS has in common with both."""
@@ -96,17 +96,8 @@ class VmasTask(Task[VmasState]):
     @property
     def groups(self) -> tuple[Group, ...]:
         """Agents called ``name_i`` form the group ``name``; if that makes one group, it is called ``agents``."""
-        members: dict[str, list[int]] = {}
-        for i, agent in enumerate(self._probe.agents):
-            name, _, number = agent.name.rpartition("_")
-            members.setdefault(name if number.isdigit() else "", []).append(i)
-        if len(members) == 1 or "" in members:
-            members = {"agents": list(range(self.n_agents))}
         sizes = [space.shape[0] for space in self._probe.observation_space]
-        for name, agents in members.items():
-            if len({sizes[i] for i in agents}) > 1:
-                raise ValueError(f"agents of group {name!r} must observe as much as each other, got {sizes}")
-        return tuple(Group(name, tuple(agents), sizes[agents[0]]) for name, agents in members.items())
+        return group_by_name([agent.name for agent in self._probe.agents], sizes)
 
     @property
     def action_low(self) -> tuple[float, ...]:
@@ -180,6 +171,8 @@ class VmasTask(Task[VmasState]):
                 shapes[kind].append(Line(start=centre - along, end=centre + along, **look))
         x, y = (float(bound or 1.2) for bound in (world.x_semidim, world.y_semidim))
         circles, boxes, lines = (tuple(each) for each in shapes.values())
+        agents = tuple(circle for circle in circles if circle.role == "agent")
+        circles = circles[: len(circles) - len(agents)] + told_apart(agents)
         return Scene(extent=(-x, x, -y, y), circles=circles, boxes=boxes, lines=lines)
 
     @property

@@ -3,8 +3,10 @@
 import os
 import shutil
 import warnings
+from collections.abc import Callable
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors import SafetensorError
@@ -33,25 +35,36 @@ def replay_store(population: AnyPopulation, folder: Path, options: SessionOption
 
 
 def save(population: AnyPopulation, folder: Path, replay: ReplayStore | None, metrics_bytes: int) -> Path:
-    """Write a checkpoint whole, then give it its name; once it is known to be readable, drop the oldest.
+    """Write a population's checkpoint.
 
     ``metrics_bytes`` is how long the metrics file is: what follows belongs to iterations that a resume does again.
     """
-    path = folder / f"checkpoint-{population.frames}"
+
+    def write(path: Path) -> dict[str, Any]:
+        if replay is not None:
+            replay.append()
+        tensors = {name: value.detach().cpu().contiguous().clone() for name, value in population.tensors().items()}
+        save_file(tensors, path)
+        return {"frames": population.frames, "iteration": population.iteration, "metrics_bytes": metrics_bytes,
+                "replay": replay is not None, "chunks": replay.chunks if replay is not None else []}  # fmt: skip
+
+    return write_checkpoint(folder, population.frames, write)
+
+
+def write_checkpoint(folder: Path, frames: int, write: Callable[[Path], dict[str, Any]]) -> Path:
+    """Write a checkpoint whole, then give it its name; once it is known to be readable, drop the oldest.
+
+    ``write`` writes its tensors to a file and returns what else there is to say of it.
+    """
+    path = folder / f"checkpoint-{frames}"
     scratch, before = folder / ".checkpoint.part", folder / ".checkpoint.before"
     for rest in (scratch, before):
         shutil.rmtree(rest, ignore_errors=True)
     try:
-        if replay is not None:
-            replay.append()
         scratch.mkdir()
-        tensors = {name: value.detach().cpu().contiguous().clone() for name, value in population.tensors().items()}
-        save_file(tensors, scratch / STATE)
+        meta = write(scratch / STATE)
         flush(scratch / STATE)
-        meta = {"frames": population.frames, "iteration": population.iteration, "metrics_bytes": metrics_bytes,
-                "replay": replay is not None, "chunks": replay.chunks if replay is not None else [],
-                "checksums": {STATE: checksum(scratch / STATE)}}  # fmt: skip
-        write_json(scratch / "meta.json", sealed(meta))
+        write_json(scratch / "meta.json", sealed(meta | {"checksums": {STATE: checksum(scratch / STATE)}}))
         flush(scratch)
         if path.exists():  # of this very moment, by a training that was stopped there
             path.rename(before)
@@ -62,7 +75,7 @@ def save(population: AnyPopulation, folder: Path, replay: ReplayStore | None, me
         shutil.rmtree(scratch, ignore_errors=True)
         raise RunError(f"the checkpoint {path} could not be written ({error}); earlier ones are intact") from error
     shutil.rmtree(before, ignore_errors=True)
-    _prune(folder, population.frames)
+    _prune(folder, frames)
     return path
 
 

@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from dico.acting import into_box
 from dico.analytical import mlp_policy
 from dico.constraints import Constraint
 from dico.dial import dialled_mlp
@@ -16,7 +17,6 @@ from dico.losses import action_space_loss
 from dico.members import NUMBERS, Member
 from dico.policy import Estimated
 from dico.random import Random
-from dico.runs.episodes import into_box
 from dico.training.critics import Critic, MakeCritic, initialise_
 from dico.training.experience import Comparison, Decision, Experience, Team, Weight, average, of_rows
 from dico.training.optimiser import PopulationAdam, clip_factors, flat
@@ -175,7 +175,7 @@ class Learner(ABC, Generic[Experience]):
 
     def executed(self, params: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch n a"]:
         """The means in the action box."""
-        return into_box(self.policy, self.mean(params), self.low, self.high)
+        return into_box(self.policy.kind, self.mean(params), self.low, self.high)
 
     def action_loss(self, params: Tensor, weight: Weight = None) -> Float[Tensor, " members"]:
         """Each member's action-space loss as trained on: squared, averaged, times ``action_loss_weight``."""

@@ -53,8 +53,8 @@ class Plan:
 
     @classmethod
     def of(cls, config: Config) -> "Plan":
-        """The plan of a configuration: a population of one, made of shapes without memory (others' tasks need some)."""
-        one = Population(config, Stage("eager", "meta" if config.task in TASKS else "cpu"), indices=[0])
+        """The plan of a configuration."""
+        one = shapes_of(config)
         starts = _bytes(tensors_of(one.rollout.state).values()) * STARTS_PER_ENV
         gradients = sum(
             _bytes(module.parameters()) for learner in one.learners for module in learner.modules().values()
@@ -81,6 +81,11 @@ class Plan:
     def __repr__(self) -> str:
         parts = ", ".join(f"{field.name}={_text(getattr(self, field.name))}" for field in fields(self))
         return f"Plan({parts})"
+
+
+def shapes_of(config: Config, precision: str = "tf32") -> Population:
+    """A population of the first member, made of shapes without memory (others' tasks need some)."""
+    return Population(config, Stage("eager", "meta" if config.task in TASKS else "cpu", precision), indices=[0])
 
 
 def free_bytes(device: torch.device) -> int | None:

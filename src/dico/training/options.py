@@ -8,6 +8,9 @@ import torch
 from dico._checks import check_choice, check_positive, check_switch
 from dico.training.staging import PRECISIONS, Stage, stage_on
 
+LONGEST_REASON = 80
+"""Letters of what torch says of a device that are passed on."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class SessionOptions:
@@ -53,4 +56,6 @@ def _device(name: str) -> torch.device:
         torch.zeros(1, device=name).cpu()  # a device that holds no data fails here
         return torch.device(name)
     except (RuntimeError, AssertionError, NotImplementedError) as error:
-        raise ValueError(f"device must be auto, cpu or an available accelerator, got {name!r} ({error})") from None
+        reason = str(error).partition("\n")[0]  # torch may add a table of all that it has
+        told = f" ({reason})" if len(reason) < LONGEST_REASON else ""
+        raise ValueError(f"device must be auto, cpu or an available accelerator, got {name!r}{told}") from None

@@ -10,7 +10,7 @@ from dico._checks import check_choice, pairs
 from dico.boxes import Box, obs_quantile_box
 from dico.constraints import Constraint, parse_constraint, stack_constraints, uncontrolled
 from dico.finn import MAX_INPUTS
-from dico.members import Member
+from dico.members import Member, controlled_groups
 from dico.schedules import is_scheduled
 from dico.tasks import Group, from_settings
 from dico.training.config import Config
@@ -97,8 +97,8 @@ class Population(Counted):
         return named
 
     def _is_controlled(self, group: str) -> bool:
-        teams = [each.name for each in self.task.groups if len(each.agents) > 1]
-        return group in (self.config.controlled or teams[:1] or [self.task.groups[0].name])
+        sizes = {each.name: len(each.agents) for each in self.task.groups}
+        return group in controlled_groups(sizes, self.config.controlled)
 
     def _goals(self) -> Constraint:
         """What the members desire of a controlled group."""

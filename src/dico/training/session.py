@@ -1,13 +1,10 @@
 """A training from start to end: iterations, the run folder, interruption and resumption."""
 
 import json
-import math
 import os
-import signal
 import threading
 import time
-import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, fields
 from datetime import datetime
@@ -19,32 +16,21 @@ from dico._checks import check_choice
 from dico._files import FORMAT, checksum, plain, sealed, write_json
 from dico.runs import Run, RunError, Summary, load
 from dico.runs.folder import check_unchanged, read_checkpoints
+from dico.runs.schema import PIECES
+from dico.tasks import check_known
 from dico.training.algorithms import ALGORITHMS
 from dico.training.blocks import AnyPopulation, Blocks, enough_memory, make_population, memory_messages
 from dico.training.checkpoint import back_to, check_space, newest_whole, replay_store, restore, save
 from dico.training.config import Config
+from dico.training.lock import LOCK, alone
+from dico.training.longer import lengthen, rewrite_config
 from dico.training.machine import machine
 from dico.training.observers import Observer
 from dico.training.options import SessionOptions
 from dico.training.seeking import Seeker
 from dico.training.staging import working_compiler
+from dico.training.stopping import Interrupted, stopping
 from dico.training.watch import Watch
-
-try:
-    import fcntl
-except ImportError:  # not on Windows
-    fcntl = None
-
-
-LOCK = ".lock"
-ENDING = [number for name in ("SIGINT", "SIGTERM", "SIGHUP") if (number := getattr(signal, name, None)) is not None]
-"""Requests to end: by Ctrl-C, by a scheduler or ``kill``, by a terminal that closes."""
-AT_ONCE = 0.3
-"""Seconds within which two requests are one."""
-
-
-class Interrupted(Exception):  # noqa: N818
-    """The user stopped the training; a checkpoint is written."""
 
 
 def train(
@@ -68,26 +54,36 @@ def train(
         raise ValueError(f"config must be a dico.training.config.Config, such as preset('quick') gives, got {config!r}")
     chosen = _options(options)
     stage = chosen.make_stage()
-    with _place(folder, config) as place:
+    with place_for(folder, config) as place:
         with enough_memory(stage.device, chosen.block or len(config.members), f"dico train {config.task}"):
             session = Session(make_population(config, stage, chosen.block), place, chosen, observers)
         check_space(place, session.population, session.replay)
-        with _alone(place):
-            _check_free(place)  # another training may have been as quick
+        with alone(place):
+            check_free(place)  # another training may have been as quick
             describe(session.population, place, chosen)
             return session.run()
 
 
 def resume(
-    folder: str | Path, *, config: Config | None = None, observers: Sequence[Observer] = (), **options: Any
+    folder: str | Path,
+    *,
+    frames: int | None = None,
+    config: Config | None = None,
+    observers: Sequence[Observer] = (),
+    **options: Any,
 ) -> Run:
     """Go on with a run from its newest whole checkpoint, exactly as if it had never stopped.
 
+    ``frames`` trains it longer, finished or not, as if it had been begun for as many (:mod:`dico.training.longer`).
     ``options`` are device and block; the others are those that the run was started with.
     """
     run = load(folder)
     if isinstance(run.source, Summary):
         raise RunError(run.source.no_checkpoint())
+    if (run.folder / PIECES).exists():
+        raise RunError(
+            f"{folder} is trained in pieces: go on with `dico resume {folder}`, which takes --devices and --on"
+        )
     if "stage" not in run.session:
         raise RunError(f"{folder} was trained by BenchMARL: go on with experiment.restore_file=CHECKPOINT.pt there")
     for name in options:
@@ -101,12 +97,15 @@ def resume(
     if config is not None and config != saved:
         changed = ", ".join(config.differs_from(saved))
         raise RunError(f"{folder} was trained with another configuration ({changed}): start a new run with this one")
+    wanted = saved if frames is None else lengthen(saved, frames)
     given = {name: value for name, value in options.items() if value is not None}
     chosen = _options({**run.session, **given})
     stage = chosen.make_stage()
     with enough_memory(stage.device, chosen.block or len(saved.members), f"dico resume {folder}"):
-        session = Session(make_population(saved, stage, chosen.block), run.folder, chosen, observers)
-    with _alone(run.folder):
+        session = Session(make_population(wanted, stage, chosen.block), run.folder, chosen, observers)
+    with alone(run.folder):
+        if wanted != saved:
+            rewrite_config(run.folder, wanted)
         return session.run(again=True)
 
 
@@ -131,7 +130,7 @@ class Session:
                 observer.begin(population, folder)
             self._announce(*sizes, again=again)
             enough = enough_memory(population.stage.device, population.at_once, f"dico resume {folder}")
-            with enough, working_compiler(), _stopping(self._say) as stop:
+            with enough, working_compiler(), stopping(self._say) as stop:
                 self._iterate(stop)
         except KeyboardInterrupt:
             newest = next(read_checkpoints(folder), None)
@@ -192,10 +191,10 @@ class Session:
 
 
 @contextmanager
-def _place(folder: str | Path | None, config: Config) -> Iterator[Path]:
+def place_for(folder: str | Path | None, config: Config) -> Iterator[Path]:
     """The run folder: the one that was named, or a new one under ``runs``, which goes again if nothing is written."""
     if folder is not None:
-        _check_free(Path(folder))
+        check_free(Path(folder))
         yield Path(folder)
         return
     stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
@@ -221,6 +220,7 @@ def read_config(run: Run) -> Config:
     """The configuration that a run was trained with, if it is still that."""
     try:
         check_unchanged(run.folder)
+        check_known(run.config["task"])
         return Config.from_json(dict(run.config))
     except (ValueError, TypeError) as error:
         raise RunError(f"{run.folder / 'config.json'} cannot be used: {error}") from None
@@ -236,7 +236,8 @@ def is_free(folder: Path) -> bool:
     )
 
 
-def _check_free(folder: Path) -> None:
+def check_free(folder: Path) -> None:
+    """An error if a new run may not go there."""
     if not is_free(folder):
         raise RunError(f"{folder} exists already: choose another folder, or `dico resume {folder}`")
 
@@ -268,60 +269,9 @@ def describe(population: AnyPopulation, folder: Path, options: SessionOptions) -
     write_json(folder / "config.json", sealed(json.loads(json.dumps(described))))  # as it will be read
 
 
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Make the run folder, if it is not there, and hold it: two trainings in one would write over each other."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        file = (folder / LOCK).open("w")
-    except OSError as error:
-        raise RunError(f"{folder} cannot be written ({error}): choose another folder") from error
-    with file as lock:
-        if fcntl is not None:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise RunError(f"{folder} is being trained by another process: wait for it, or stop it") from None
-            except OSError as error:  # a file system without locks
-                warnings.warn(
-                    f"{folder} cannot be locked ({error.strerror}): see to it that no other training writes there",
-                    stacklevel=3,
-                )
-        yield
-
-
 def _write(metrics: TextIO, rows: Sequence[dict[str, Any]]) -> None:
     try:
         metrics.writelines(json.dumps({k: plain(v) for k, v in row.items()}) + "\n" for row in rows)
         metrics.flush()
     except OSError as error:
         raise RunError(f"{metrics.name} could not be written ({error}); the newest checkpoint is intact") from error
-
-
-@contextmanager
-def _stopping(say: Callable[[str], None]) -> Iterator[threading.Event]:
-    """Ctrl-C once, or another request to end: stop after this iteration. Twice: at once, the last checkpoint intact.
-
-    What comes twice within a moment, to a process and to its group, is one request.
-    """
-    stop = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
-        yield stop
-        return
-    since = math.inf
-
-    def request(signum: int, frame: object) -> None:  # noqa: ARG001
-        nonlocal since
-        if stop.is_set() and time.monotonic() - since > AT_ONCE:
-            raise KeyboardInterrupt
-        if not stop.is_set():
-            since = time.monotonic()
-            stop.set()
-            say("stopping after this iteration, with a checkpoint; press Ctrl-C again to stop at once")
-
-    before = {number: signal.signal(number, request) for number in ENDING}
-    try:
-        yield stop
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

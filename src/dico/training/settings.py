@@ -14,7 +14,7 @@ class Settings:
     """What a training depends on; :class:`~dico.training.config.Config` checks them, and expands them to members."""
 
     task: Positional[str] = "navigation"
-    """A task's name, as `dico tasks` lists them, vmas:SCENARIO, or module:function for your own."""
+    """A task's name, as `dico tasks` lists them, vmas:SCENARIO, pettingzoo:MODULE, or module:function for your own."""
     task_options: tuple[str, ...] = ()
     """The task's own settings as name=value, such as n_agents=3 or share_reward=false."""
     algorithm: str = "ippo"

@@ -14,6 +14,7 @@ from dico.analysis import Answer, controlled_metric, final, levels, of_level
 from dico.analysis.gain import as_number
 from dico.bounds import max_snd
 from dico.experiments import state_of, train_or_go_on
+from dico.members import controlled_groups
 from dico.runs import Run, RunError
 from dico.runs.reading import read_json
 from dico.runs.shapes import COUNT, check
@@ -174,13 +175,13 @@ def largest_diversity(config: Config) -> float:
     2.82
     """
     task = from_settings(config.task, config.task_options)
-    teams = [group for group in task.groups if len(group.agents) > 1]
-    named = [group for group in task.groups if group.name in config.controlled] or teams
-    if config.metric != "snd" or not named or len(named[0].agents) < 2:
+    sizes = {group.name: len(group.agents) for group in task.groups}
+    n_agents = sizes[controlled_groups(sizes, config.controlled)[0]]
+    if config.metric != "snd" or n_agents < 2:
         raise ValueError(
             f"high must be given for {config.task} controlled by {config.metric}: its largest is not known"
         )
-    return math.floor(100 * max_snd(len(named[0].agents), task.action_low, task.action_high).value) / 100
+    return math.floor(100 * max_snd(n_agents, task.action_low, task.action_high).value) / 100
 
 
 def text_of_level(value: float) -> str:

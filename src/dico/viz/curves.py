@@ -1,4 +1,7 @@
-"""Metrics against frames, one colour for each level: reward, diversity, tracking error, action-bound violation."""
+"""Metrics against frames, one colour for each level: reward, diversity, tracking error, action-bound violation.
+
+Each is called with axes and a run, or with a run alone: it then has a figure of its own, with a legend.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -26,6 +29,7 @@ from dico.runs import Member, Run, RunError
 from dico.schedules import is_scheduled
 from dico.viz.colours import level_colours
 from dico.viz.labels import level_label, levels_title, metric_name
+from dico.viz.own_axes import on_axes
 from dico.viz.style import FAINT, in_thousands, lost, plain_numbers
 
 DASHED: dict[str, Any] = {"linestyle": (0, (4, 3)), "linewidth": 1.1}
@@ -34,26 +38,39 @@ NOTHING = 0.01
 """Greatest value of an axis on which all is zero."""
 
 
+def level_legend(axes: Axes, run: Run) -> None:
+    """Which colour is which level, beside the axes; who diverged is said there."""
+    gone = diverged(run)
+    for line in axes.get_lines():
+        level = line.get_gid()
+        if level is not None:
+            own = of_level(run, level)
+            line.set_label(level_label(level) + lost(int(gone[own].sum()), int(own.sum())))
+    axes.legend(title=levels_title(run), loc="upper left", bbox_to_anchor=(1.01, 1.0), alignment="left")
+
+
+@on_axes(level_legend)
 def plot_reward(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = False) -> Axes:
     """Mean reward per step of each batch; ``seeds`` adds every seed as a thin line."""
     axes.set_title("Reward")
     axes.set_ylabel("reward per step")
-    return _plot(axes, run, curves(run, "reward"), stat, seeds)
+    return _plot(axes, run, curves(run, "reward"), stat, seeds, from_zero=False)
 
 
+@on_axes(level_legend)
 def plot_outcome(axes: Axes, run: Run, name: str, stat: str = "mean", *, seeds: bool = False) -> Axes:
     """What the episodes came to that ended in each batch: return, success or coverage (:func:`dico.analysis.outcomes`).
 
-    >>> from dico.viz.style import new_figure
-    >>> plot_outcome(new_figure(4, 3).subplots(), run, "success").get_ylabel()
+    >>> plot_outcome(run, "success").get_ylabel()
     'share of episodes in which all agents reach their goals'
     """
     axes.set_title(name.capitalize())
     axes.set_ylabel(check_told(run, name))
-    plotted = _plot(axes, run, curves(run, name), stat, seeds)
+    plotted = _plot(axes, run, curves(run, name), stat, seeds, from_zero=name != "return")
     return plotted if name == "return" else _from_zero(plotted)
 
 
+@on_axes(level_legend)
 def plot_diversity(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = False) -> Axes:
     """Measured diversity, with dashed lines at the desired values; grey where several levels desire the same.
 
@@ -65,6 +82,7 @@ def plot_diversity(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = Fa
     return _plot(axes, run, curves(run, controlled_metric(run)), stat, seeds)
 
 
+@on_axes(level_legend)
 def plot_box_diversity(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = False) -> Axes:
     """Diversity over the box of analytical control (eq:snd_continuous), with dashed lines at the desired values."""
     axes.set_title("Diversity over the box")
@@ -73,6 +91,7 @@ def plot_box_diversity(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool 
     return _plot(axes, run, curves(run, "snd_box"), stat, seeds)
 
 
+@on_axes(level_legend)
 def plot_outside(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = False) -> Axes:
     """The share of observations outside the box of analytical control, where nothing is guaranteed."""
     axes.set_title("Outside the box")
@@ -82,6 +101,7 @@ def plot_outside(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = Fals
     return _from_zero(plotted)
 
 
+@on_axes(level_legend)
 def plot_tracking(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = False) -> Axes:
     """How far the measured diversity is from the desired one, in per cent of that; free desires nothing."""
     axes.set_title("Tracking error")
@@ -93,6 +113,7 @@ def plot_tracking(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = Fal
     return _from_zero(plotted)
 
 
+@on_axes(level_legend)
 def plot_action_bound_violation(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = False) -> Axes:
     """How far the farthest agent's mean action lies outside the action box, on average."""
     axes.set_title("Action-bound violation")
@@ -111,17 +132,6 @@ def check_told(run: Run, name: str) -> str:
 def desires(run: Run) -> bool:
     """Whether any member desires a diversity: free does not."""
     return any(map(_desires, run.members))
-
-
-def level_legend(axes: Axes, run: Run) -> None:
-    """Which colour is which level, beside the axes; who diverged is said there."""
-    gone = diverged(run)
-    for line in axes.get_lines():
-        level = line.get_gid()
-        if level is not None:
-            own = of_level(run, level)
-            line.set_label(level_label(level) + lost(int(gone[own].sum()), int(own.sum())))
-    axes.legend(title=levels_title(run), loc="upper left", bbox_to_anchor=(1.01, 1.0), alignment="left")
 
 
 def _plot_desired(axes: Axes, run: Run) -> None:
@@ -159,7 +169,14 @@ def _desired_bounds(run: Run) -> dict[float, list[str]]:
 
 
 def _plot(
-    axes: Axes, run: Run, values: np.ndarray, stat: str, seeds: bool, shown: Callable[[Member], bool] = lambda _: True
+    axes: Axes,
+    run: Run,
+    values: np.ndarray,
+    stat: str,
+    seeds: bool,
+    *,
+    from_zero: bool = True,
+    shown: Callable[[Member], bool] = lambda _: True,
 ) -> Axes:
     x, label = in_thousands(frames(run)[: values.shape[1]])  # a run in training may be longer by now
     axes.set_xlabel(label)
@@ -172,12 +189,13 @@ def _plot(
             continue
         own = values[of_level(run, level)]
         band, colour = aggregate(own, stat), colours[level]
+        band = band.from_zero() if from_zero else band
         axes.plot(x, band.centre, color=colour, gid=level, zorder=3, **mark)
         if band.has_interval and len(x) > 1:
             axes.fill_between(x, band.low, band.high, color=colour, alpha=0.18, linewidth=0, zorder=2)
         elif band.has_interval:
             axes.vlines(x, band.low, band.high, color=colour, alpha=0.5, zorder=2)
-        if seeds:
+        if seeds or not band.has_interval:  # of too few for a band, each is shown
             for seed in own:
                 axes.plot(x, seed, color=colour, linewidth=0.6, alpha=0.6, zorder=2.5, **mark)
     axes.margins(x=0.01)

@@ -16,6 +16,7 @@ from dico.viz.axis import Axis, axis_of
 from dico.viz.colours import level_colours
 from dico.viz.labels import level_label, run_names
 from dico.viz.limits import max_snd_limit
+from dico.viz.own_axes import on_axes
 from dico.viz.style import FAINT, INK, lost, plain_numbers
 
 ALIKE = "#f3efe2"
@@ -32,15 +33,18 @@ TICKS_APART = 0.08
 """Share of the axis that the numbers at its ticks are apart, at least."""
 
 
-def plot_decision(axes: Axes, runs: Sequence[Run], stat: str = "mean") -> Axes:
+@on_axes()
+def plot_decision(axes: Axes, runs: Run | Sequence[Run], stat: str = "mean") -> Axes:
     """Final reward of each level with its interval, the best level, and the maximum-SND limit; a colour for each run.
+
+    ``runs`` is one or several; without axes it has a figure of its own.
 
     The text tells which others cannot be told from the best, and a pale band reaches over those that have a value.
 
     A level with a value stands at that value, one with bounds spans them, and free stands where its diversity landed.
     Where one number varies and the desired diversity does not, levels stand at that number, and there is no limit.
     """
-    runs = align(runs)
+    runs = align([runs] if isinstance(runs, Run) else runs)
     along = axis_of(runs)
     axes.set_xlabel(along.title)
     axes.set_ylabel("final reward per step")
@@ -66,8 +70,9 @@ def plot_decision(axes: Axes, runs: Sequence[Run], stat: str = "mean") -> Axes:
     if len(candidates) > 1:  # of one alone it says nothing
         best, name = max(candidates, key=lambda each: float(each[0].reward.centre))
         found = answer_of(runs[names.index(name)]) if stat == "mean" else None
-        called = level_label(best.level) + (f" ({name})" if len(runs) > 1 else "")
-        _mark_best(axes, along.place(best)[0], best, _called(called, found))
+        text = _called(level_label(best.level), found)
+        named = _called(f"{level_label(best.level)} ({name})", found) if len(runs) > 1 else text
+        _mark_best(axes, along.place(best)[0], best, named if len(named) <= MOST_LETTERS else text)
         if along.diversity and found is not None and found.low < found.high:
             axes.axvspan(found.low, found.high, color=ALIKE, linewidth=0, zorder=0.5, gid="alike")
     if not candidates:

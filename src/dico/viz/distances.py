@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import Normalize
 
 from dico.analysis import controlled_group, frames
+from dico.analysis.alignment import square
 from dico.runs import Run, RunError
 from dico.viz.style import MAP
 
@@ -29,12 +30,7 @@ def matrices(run: Run) -> Float[np.ndarray, "members iterations n n"]:
     frames(run)  # says so if there are no metrics at all
     if not any("distances" in row for row in run.rows()):
         raise RunError(f"{run.folder} has no distances: they are kept for teams of 2 to 16 agents, by newer versions")
-    pairs = run.metric("distances", controlled_group(run)).numpy()
-    n = round((1 + np.sqrt(1 + 8 * pairs.shape[-1])) / 2)
-    i, j = np.triu_indices(n, 1)
-    full = np.zeros((*pairs.shape[:-1], n, n))
-    full[..., i, j] = full[..., j, i] = pairs
-    return full
+    return square(run.metric("distances", controlled_group(run)).numpy())
 
 
 def distance_scale(shown: Sequence[Float[np.ndarray, "..."]]) -> Normalize:

@@ -17,7 +17,7 @@ from dico.analysis import frames
 from dico.analysis.fields import Extent, Field, grid
 from dico.random import Random
 from dico.runs import Recording, Run, RunError, Summary
-from dico.tasks import MappedTask, Task, from_settings
+from dico.tasks import MappedTask, Task, from_folder
 from dico.viz.files import output_file
 from dico.viz.selection import Selection, choose
 
@@ -80,7 +80,7 @@ def kept_selection(run: Run) -> KeptSelection | None:
         with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
             arrays = {name: torch.from_numpy(file[name]) for name in file.files}
         arrays = {name: value.float() if value.is_floating_point() else value for name, value in arrays.items()}
-        task = from_settings(run.config["task"], run.config["task_options"])
+        task = from_folder(run.config["task"], run.config["task_options"])
         members = tuple(run.members[index] for index in arrays["members"].tolist())
         kept = KeptSelection(run, task, members, (), int(arrays["frames"]), arrays)
         if kept.frames != frames(run)[-1]:

@@ -9,7 +9,7 @@ from dico.analysis import bounds_of, controlled_metric, group_fields
 from dico.members import NAMED
 from dico.runs import Run, RunError
 from dico.schedules import is_scheduled
-from dico.tasks import from_settings, is_wrapped
+from dico.tasks import from_folder, is_wrapped
 
 
 def metric_name(run: Run) -> str:
@@ -22,8 +22,8 @@ def changed_options(run: Run) -> list[str]:
     """The task's settings that are not its defaults, as name=value; of a VMAS scenario all that were given."""
     name, options = run.config["task"], run.config.get("task_options", ())
     try:
-        usual = None if is_wrapped(name) else from_settings(name)
-        return [option for option in options if usual is None or from_settings(name, [option]) != usual]
+        usual = None if is_wrapped(name) else from_folder(name)
+        return [option for option in options if usual is None or from_folder(name, [option]) != usual]
     except ValueError:  # a task that this version does not know
         return list(options)
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from dico.analysis import controlled_group, controlled_metric
+from dico.analysis import bounds_of, controlled_group, controlled_metric, in_order
 from dico.bounds import MaxSND, max_snd
 from dico.kinds import KINDS
 from dico.runs import Run
@@ -30,6 +30,25 @@ def max_snd_limit(run: Run) -> MaxSND | None:
     >>> max_snd_limit(run)  # of tanh-squashed Gaussians
     """
     return room(run) if KINDS[_group(run)["kind"]].width == 1 else None
+
+
+def beyond(run: Run) -> str:
+    """What to know of levels that executed actions cannot have; nothing if there are none.
+
+    >>> beyond(run)
+    ''
+    """
+    limit = room(run)
+    if limit is None:
+        return ""
+    levels = in_order(member.constraint for member in run.members)
+    unreachable = ", ".join(each for each in levels if limit.upper_bound < bounds_of(each)[0])
+    if not unreachable:
+        return ""
+    largest = f"the largest SND in the action box, {limit.upper_bound:.3g}"
+    if KINDS[_group(run)["kind"]].width > 1:
+        return f"desired {unreachable} is of means before the tanh; executed actions differ by less than {largest}"
+    return f"desired {unreachable} is beyond {largest}: means lie outside it, and executed actions differ less"
 
 
 def _group(run: Run) -> Mapping[str, Any]:

@@ -1,23 +1,26 @@
 """The report: one HTML file with the curves, decision, maps, episodes and live networks of one or more runs."""
 
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from dico import analysis
 from dico._checks import check_choice
 from dico._files import plain
-from dico.runs import Member, Run, load
+from dico.runs import Run, load
 from dico.schedules import is_scheduled
 from dico.viz.axis import axis_of
 from dico.viz.colours import level_colours
 from dico.viz.files import output_file
 from dico.viz.labels import metric_name, run_names
 from dico.viz.page import words
+from dico.viz.page.card import card
+from dico.viz.page.filling import fill
+from dico.viz.page.finding import findings, preview, project
 from dico.viz.page.inline import page
 from dico.viz.page.numbers import numbers
-from dico.viz.page.pictures import Pictures, network, pictures
+from dico.viz.page.pictures import Pictures, pictures
+from dico.viz.reproduce import Presets
 
 LIMIT = 4_900_000
 """Bytes that a page may have: networks that would not fit are left out."""
@@ -29,17 +32,22 @@ Runs = Run | str | Path | Sequence[Run | str | Path]
 """Run folders, opened or not."""
 
 
-def write_report(runs: Runs, out: str | Path | None = None, *, stat: str = "mean") -> Path:
+def write_report(
+    runs: Runs, out: str | Path | None = None, *, stat: str = "mean", presets: Presets | None = None
+) -> Path:
     """Write the page of one run, or of several to compare, and return where it is.
 
     By default it is ``report.html`` in the run folder; of several runs, here. It is written whole or not at all.
+    With ``presets`` (``dico.experiments.presets_of``) the command that trains a run again tells what differs from one.
 
     >>> str(write_report(run))
     'runs/navigation/report.html'
     """
     several = [runs] if isinstance(runs, Run | str | Path) else list(runs)
     opened = [each if isinstance(each, Run) else load(each) for each in several]
-    text = page(payload(opened, stat), f"{', '.join(run_names(opened))} · dico report")
+    found = payload(opened, stat, presets)
+    title = f"{', '.join(run_names(opened))} · dico report"
+    text = page(found, title, preview(found["facts"], found["findings"]), card(found["runs"], MAP_COLOURS))
     path = default_path(opened) if out is None else Path(out)
     with output_file(path) as scratch:
         scratch.write_text(text, "utf-8")
@@ -53,7 +61,7 @@ def default_path(runs: Sequence[Run]) -> Path:
     return own if len(runs) == 1 else Path("report.html")
 
 
-def payload(runs: Sequence[Run], stat: str = "mean") -> dict[str, Any]:
+def payload(runs: Sequence[Run], stat: str = "mean", presets: Presets | None = None) -> dict[str, Any]:
     """All that the page shows, as JSON; runs of different tasks are refused.
 
     The levels are those that the runs are grouped by (``Run.group_by``), or all in which members differ.
@@ -66,51 +74,32 @@ def payload(runs: Sequence[Run], stat: str = "mean") -> dict[str, Any]:
     for run in runs:
         run.read()
     along = axis_of(runs)
-    parts = [numbers(run, stat, along) for run in runs]
-    shown = [pictures(run, part["best"]) for run, part in zip(runs, parts, strict=True)]
+    parts = [numbers(run, stat, along, len(runs), presets) for run in runs]
+    shown = [pictures(run, analysis.best_level(run, stat)) for run in runs]
     found = {
         "metric": metric,
+        "findings": findings(runs, names, stat),
+        "project": project(),
         "facts": words.facts(runs),
         "statistic": words.statistic(runs, stat, metric, along),
         "metrics": words.metrics(runs, metric),
         "grouping": words.grouping(runs, along),
         "levels": _levels(runs),
         "scale": MAP_COLOURS,
-        "notes": words.notes(dict(zip(names, runs, strict=True))),
+        "notes": [*words.notes(dict(zip(names, runs, strict=True))), *_thinned(parts, shown)],
         "missing": _missing(shown),
         "taken": words.taken(dict(zip(names, shown, strict=True))),
         "runs": [{"name": name, **part, **each.values} for name, part, each in zip(names, parts, shown, strict=True)],
         "footer": words.footer(runs, stat),
     }
-    _fill_with_networks(found, runs, shown)
+    fill(found, runs, shown, LIMIT - len(card(found["runs"], MAP_COLOURS) or ""))
     return found
 
 
-def _fill_with_networks(found: dict[str, Any], runs: Sequence[Run], shown: Sequence[Pictures]) -> None:
-    """Networks as long as there is room, the most wanted of each run first."""
-    room = LIMIT - len(page(found, ", ".join(run_names(runs))))
-    for k, member in _in_turns(shown):
-        live = found["runs"][k]["live"]
-        encoded = network(runs[k], member)
-        size = len(json.dumps(encoded))
-        if size <= room:
-            live["networks"].append(encoded)
-            room -= size
-        else:
-            live["absent"].append(analysis.level_of(runs[k], member))
-    for run, part in zip(runs, found["runs"], strict=True):
-        if live := part.get("live"):
-            order = analysis.levels(run)
-            live["networks"].sort(key=lambda each: order.index(each["level"]))
-            live["absent"].sort(key=order.index)
-    if any(each.live for each in shown) and not any(part.get("live", {}).get("networks") for part in found["runs"]):
-        found["missing"]["live"] = "The networks are too large for a page of 5 MB."
-
-
-def _in_turns(shown: Sequence[Pictures]) -> Iterator[tuple[int, Member]]:
-    """The most wanted member of each run, then the next of each."""
-    for rank in range(max(len(each.live) for each in shown)):
-        yield from ((k, each.live[rank]) for k, each in enumerate(shown) if rank < len(each.live))
+def _thinned(parts: Sequence[dict[str, Any]], shown: Sequence[Pictures]) -> list[str]:
+    """What was left out so that the page stays small, each once."""
+    told = [text for part in parts for text in part.pop("thinned")] + [text for each in shown for text in each.thinned]
+    return [f"{text}." for text in dict.fromkeys(told)]
 
 
 def _levels(runs: Sequence[Run]) -> list[dict[str, Any]]:

@@ -1,10 +1,48 @@
 """The command that trains a run again, and what it does."""
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from dico.runs import Run
+
+Presets = Callable[[str, str], Mapping[str, Mapping[str, Any]]]
+"""Of a task and an algorithm: the settings of each preset by its name."""
+USUAL = {"stage": "auto", "precision": "tf32"}
+"""How trainings are run if nothing else is said."""
+
+
+def short_command(config: Mapping[str, Any], session: Mapping[str, Any], presets: Presets | None) -> str | None:
+    """``dico train`` with the nearest preset and what differs from it; None where no preset is known.
+
+    >>> def presets(task, algorithm):
+    ...     return {"paper": {"task": task, "algorithm": algorithm, "seeds": 4, "tau": 0.01},
+    ...             "quick": {"task": task, "algorithm": algorithm, "seeds": 2, "tau": 0.3}}
+    >>> config = {"task": "navigation", "algorithm": "ippo", "seeds": 2, "tau": 0.01}
+    >>> short_command(config, {}, presets)
+    'dico train navigation --preset paper --algorithm ippo --seeds 2'
+    """
+    if presets is None or "command" in session:
+        return None
+    try:
+        known = presets(config["task"], config["algorithm"])
+    except (ValueError, LookupError):  # a task or an algorithm that this version does not know
+        return None
+    differing = {name: _differing(config, settings) for name, settings in known.items()}
+    nearest = min(differing, key=lambda name: len(differing[name]))
+    how = {name: session[name] for name, usual in USUAL.items() if session.get(name, usual) != usual}
+    settings = {"preset": nearest, "algorithm": config["algorithm"], **differing[nearest], **how}
+    words = (word for name, value in settings.items() for word in _option(name, value))
+    return shlex.join(["dico", "train", config["task"], *words])
+
+
+def _differing(config: Mapping[str, Any], usual: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings that are not those of a preset; JSON has lists where a preset has tuples."""
+
+    def plain(value: Any) -> Any:
+        return list(value) if isinstance(value, tuple) else value
+
+    return {name: value for name, value in config.items() if name not in usual or plain(value) != plain(usual[name])}
 
 
 def command(config: Mapping[str, Any], session: Mapping[str, Any]) -> str | None:

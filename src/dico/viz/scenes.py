@@ -17,9 +17,11 @@ from matplotlib.patches import Rectangle
 
 from dico.analysis.fields import Extent
 from dico.tasks.scene import Box, Circle, Scene
-from dico.viz.views import FRESH, MOVES, OLD, TRAIL, array
+from dico.viz.views import FRESH, MOVES, OLD, TRAIL, array, drawn_radii
 
 HALO = [patheffects.withStroke(linewidth=2.4, foreground="white")]
+CROWDED = 0.15
+"""Width of the outline of an agent that others stand on: a wide one would hide its colour."""
 EDGE, PAPER, VALUE = "#b8b8b8", "#ffffff", "#c9dcea"
 """The edge of a world; a cell with nothing left in it, and one that is full."""
 
@@ -38,6 +40,7 @@ class Picture:
     extent: Extent | None = None
     """What to show, if not what the scene asks for."""
     _moving: list[tuple[Any, Artist]] = field(init=False, default_factory=list)
+    _radii: list[tuple[Disc, np.ndarray, float, float]] = field(init=False, default_factory=list)
     _trails: list[tuple[Float[np.ndarray, "steps 2"], str, LineCollection]] = field(init=False, default_factory=list)
     _cells: AxesImage | None = field(init=False, default=None)
 
@@ -56,13 +59,15 @@ class Picture:
             self._moving.append((line, self.axes.add_line(drawn)))
         for box in self.scene.boxes:
             self._moving.append((box, self.axes.add_patch(self._rectangle(box))))
-        for circle in self.scene.circles:
+        for circle, radius in zip(self.scene.circles, drawn_radii(self.scene.circles), strict=True):
             path = array(circle.centre)
             if np.ptp(path, axis=0).max() > MOVES:
                 trail = LineCollection([], zorder=3, linewidths=1.6, capstyle="butt")
                 self.axes.add_collection(trail)
                 self._trails.append((path, circle.colour, trail))
-            self._moving.append((circle, self.axes.add_patch(self._disc(circle))))
+            disc = self._disc(circle)
+            self._moving.append((circle, self.axes.add_patch(disc)))
+            self._radii.append((disc, radius, circle.radius, disc.get_linewidth()))
 
     def show(self, step: int) -> None:
         """Move everything to where it was at a step."""
@@ -75,6 +80,9 @@ class Picture:
             trail.set_color([to_rgba(colour, alpha) for alpha in FRESH + (OLD - FRESH) * age])
         for shape, artist in self._moving:
             self._move(shape, artist, step)
+        for disc, radius, least, usual in self._radii:
+            disc.set_radius(float(radius[step]))
+            disc.set_linewidth(usual if radius[step] == least else min(usual, CROWDED))
 
     def _move(self, shape: Any, artist: Any, step: int) -> None:
         if isinstance(shape, Circle):

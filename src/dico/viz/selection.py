@@ -9,13 +9,14 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from dico.acting import into_box
 from dico.analysis import controlled_group, diverged, group_fields, level_of, levels, sample_name
 from dico.analysis.fields import Extent, Field, diversity_field, slice_field
 from dico.members import parse_level
 from dico.policy import DiCo
 from dico.random import Random
 from dico.runs import Member, Run, RunError
-from dico.runs.episodes import STREAM, Recording, into_box, record
+from dico.runs.episodes import STREAM, Recording, record
 from dico.tasks import Task, map_state
 from dico.tasks.scene import Scene
 
@@ -61,9 +62,8 @@ class Selection:
 
     def actions(self, field: Field) -> Float[Tensor, "rows columns n a"]:
         """What each agent would do in each cell of a field."""
-        return into_box(
-            self.policy, field.mean, torch.tensor(self.task.action_low), torch.tensor(self.task.action_high)
-        )
+        low, high = torch.tensor(self.task.action_low), torch.tensor(self.task.action_high)
+        return into_box(self.policy.kind, field.mean, low, high)
 
     def start(self, seed: int) -> Any:
         """The state in which an episode of that seed starts."""

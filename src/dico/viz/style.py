@@ -15,6 +15,7 @@ from matplotlib.text import Text
 
 from dico._checks import check_choice
 from dico.analysis import STATISTICS, controlled_group, frames, group_fields, sample_name, sample_sizes
+from dico.analysis.statistics import FEWEST
 from dico.runs import Run
 from dico.viz.files import FORMATS, output_file
 from dico.viz.labels import changed_options, common_desire, field_title, level_label
@@ -173,8 +174,11 @@ def seeds_in_words(run: Run) -> str:
 def statistic(runs: Sequence[Run], stat: str) -> str:
     """What is shown of the seeds."""
     check_choice("stat", stat, STATISTICS)
-    alone = all(seeds_in_words(run) == ONE for run in runs)
-    return "so no interval" if alone else STATISTICS[stat]
+    if all(seeds_in_words(run) == ONE for run in runs):
+        return "so no interval"
+    if all(max(sample_sizes(run)) < FEWEST for run in runs):
+        return "mean and each of them, too few for an interval"
+    return STATISTICS[stat]
 
 
 def so_far(run: Run) -> str:

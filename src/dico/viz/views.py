@@ -17,6 +17,10 @@ FRESH, OLD = 0.8, 0.15
 """How strong a trail is where it begins, and when it has faded."""
 MOVES = 1e-3
 """Whatever moves farther than this within an episode leaves a trail."""
+AGENTS = ("agent", "adversary")
+"""The roles of what acts."""
+WIDER = 0.45
+"""How much larger an agent is drawn for each one that stands on it, so that all are seen."""
 ROOM = 1.5
 """How much more than its own extent a scene may need for what moves out of it."""
 HUES = {15: "red", 45: "orange", 70: "yellow", 170: "green", 260: "blue", 300: "purple", 345: "pink", 360: "red"}
@@ -32,6 +36,23 @@ def extent_around(scenes: Sequence[Scene]) -> Extent:
     half = np.clip(np.max([half, *reach], axis=0), half, ROOM * half)
     (left, bottom), (right, top) = (middle - half).tolist(), (middle + half).tolist()
     return left, right, bottom, top
+
+
+def drawn_radii(circles: Sequence[Circle]) -> list[np.ndarray]:
+    """How large each circle is drawn at each step: an agent that others stand on is larger, and looks out.
+
+    >>> import torch
+    >>> from dico.tasks.scene import discs
+    >>> [radius.tolist() for radius in drawn_radii(discs("agent", torch.zeros(1, 2, 2), 1.0))]
+    [[1.45], [1.0]]
+    """
+    agents = [k for k, circle in enumerate(circles) if circle.role in AGENTS]
+    centres = {k: array(circles[k].centre) for k in agents}
+    radii = [np.full(array(circle.centre).shape[:-1], circle.radius) for circle in circles]
+    for k in agents:
+        near = [np.linalg.norm(centres[k] - centres[j], axis=-1) < circles[k].radius / 2 for j in agents if j > k]
+        radii[k] = radii[k] * (1 + WIDER * np.sum(near, axis=0)) if near else radii[k]
+    return radii
 
 
 def aspect_of(extent: Extent) -> float:

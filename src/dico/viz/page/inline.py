@@ -10,17 +10,20 @@ IMPORT = re.compile(r'^import \{ (?P<names>[^}]+) \} from "\./(?P<module>\w+)\.j
 EXPORT = re.compile(r"^export (?=(?:function|class|const) (?P<name>\w+))", re.MULTILINE)
 
 
-def page(payload: dict[str, Any], title: str) -> str:
-    """The whole page.
+def page(payload: dict[str, Any], title: str, about: str = "", picture: str | None = None) -> str:
+    """The whole page; ``about`` and ``picture`` (its address) are what a link to it shows beside the title.
 
     >>> "<title>a &lt;b&gt;</title>" in page({}, "a <b>")
     True
     """
     parts = {
         "title": _text(title),
+        "about": _text(about),
+        "picture": "" if picture is None else f'<meta property="og:image" content="{_text(picture)}">',
         "style": static("style.css"),
         "payload": json_in_html(payload),
-        "script": link_modules({name: static(f"{name}.js") for name in _modules("main")}),
+        "worker": _script("worker"),
+        "script": _script("main"),
     }
     return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], static("index.html"))
 
@@ -57,6 +60,11 @@ def link_modules(modules: dict[str, str]) -> str:
     return "\n".join(parts)
 
 
+def _script(entry: str) -> str:
+    """A module and all that it needs, as one script."""
+    return link_modules({name: static(f"{name}.js") for name in _modules(entry)})
+
+
 def _modules(entry: str) -> list[str]:
     """A module and all that it imports, those first."""
     needs: dict[str, set[str]] = {}
@@ -75,4 +83,4 @@ def static(name: str) -> str:
 
 
 def _text(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")

@@ -15,14 +15,16 @@ from torch import Tensor, nn
 from dico._files import plain
 from dico.analytical import AnalyticalDiCo
 from dico.constraints import Constraint
+from dico.dial import DialDiCo, Dialled
 from dico.kinds import KINDS
 from dico.nets import AgentMLP, SharedMLP, StackedLinear, StackedMLP
 from dico.policy import SMALLEST, DiCo
 from dico.viz.page.encode import floats, pack
 
-BITS = (16, 18, 20, 22, 24)
-TOLERANCE = 2e-5
-"""How far an output may be from the original's, at the greatest scale that the page offers."""
+BITS = tuple(range(12, 25))
+TOLERANCE, ROUGHLY = 1e-5, 5e-4
+"""How far an output may be from the original's, at the greatest scale that the page offers, relative to the largest
+output there if that is beyond 1; and where there would be no room for one member of each level."""
 
 
 @dataclass(frozen=True)
@@ -64,12 +66,16 @@ class Parts:
     constraint: Constraint
     low: Tensor
     high: Tensor
+    told: Tensor | None
+    """The desired diversity beside each observation, if the networks are told one."""
 
 
 def parts_of(policy: DiCo) -> Parts | None:
     """A policy's parts, if the page can evaluate it: tanh MLPs in an action box, under a pair of bounds."""
     shared, deviations, constraint = policy.shared, policy.deviations, policy.constraint
-    low, high = policy.low, policy.high
+    low, high, told = policy.low, policy.high, None
+    if isinstance(shared, Dialled) and isinstance(deviations, Dialled):
+        shared, deviations, told = shared.network, deviations.network, shared.desired
     if isinstance(policy, AnalyticalDiCo):  # whose density and scale at each observation the page does not know
         return None
     if not (isinstance(shared, SharedMLP) and isinstance(deviations, AgentMLP) and isinstance(constraint, Constraint)):
@@ -77,12 +83,20 @@ def parts_of(policy: DiCo) -> Parts | None:
     known = all(isinstance(part, StackedLinear | nn.Tanh) for net in (shared, deviations) for part in net.mlp)
     if not known or low is None or high is None:
         return None
-    return Parts(shared.mlp, deviations.mlp, constraint, low, high)
+    return Parts(shared.mlp, deviations.mlp, constraint, low, high, told)
 
 
 @torch.no_grad()
-def encode_policy(policy: DiCo, obs: Float[Tensor, "rows o"], most: float) -> dict[str, Any]:
+def encode_policy(
+    policy: DiCo,
+    obs: Float[Tensor, "rows o"],
+    most: float,
+    dial: DialDiCo | None = None,
+    tolerance: float = TOLERANCE,
+) -> dict[str, Any]:
     """One member's policy, to be the same at observations like ``obs`` and for a desired diversity of up to ``most``.
+
+    ``dial`` is what the member is a level of, if its networks are told the desired diversity.
 
     >>> policy = DiCo.mlp(2, 4, 2, 0.3, hidden=(8,), low=[-1, -1], high=[1, 1])
     >>> encoded = encode_policy(policy, torch.randn(64, 4), most=2.8)
@@ -95,7 +109,8 @@ def encode_policy(policy: DiCo, obs: Float[Tensor, "rows o"], most: float) -> di
     networks = [_layers(parts.shared), *(_layers(parts.deviations, agent) for agent in range(policy.n_agents))]
     greatest = (most / max(policy.snd_hat.item(), SMALLEST)) ** (1 / policy.metric.degree)
     scales = [1.0] + [max(policy.scale().item(), greatest)] * policy.n_agents
-    bits = _fewest_bits(networks, obs.double().numpy(), scales)
+    inputs = _inputs(obs, parts.told, dial)
+    bits = _fewest_bits(networks, inputs.double().numpy(), scales, tolerance)
     shared, *deviations = [[layer.encode(bits) for layer in layers] for layers in networks]
     return {
         "kind": next(name for name, kind in KINDS.items() if kind is policy.kind),
@@ -103,8 +118,19 @@ def encode_policy(policy: DiCo, obs: Float[Tensor, "rows o"], most: float) -> di
         "squash": policy.squash_shared, "degree": policy.metric.degree, "estimate": policy.snd_hat.item(),
         "lone": policy.scale().item() if policy.n_agents == 1 else None,
         "least": parts.constraint.lo.item(), "most": plain(parts.constraint.hi.item()),
+        "told": None if parts.told is None else parts.told.item(),
+        "dial": None if dial is None else {"levels": dial.levels, "estimates": dial.snd_hat.tolist()},
         "shared": shared, "deviations": deviations,
     }  # fmt: skip
+
+
+def _inputs(obs: Tensor, told: Tensor | None, dial: DialDiCo | None) -> Tensor:
+    """What the networks see: observations, and beside them what they are told, of a dial all that it may be."""
+    if told is None:
+        return obs
+    levels = [told.item()] if dial is None else dial.levels
+    column = torch.linspace(levels[0], levels[-1], len(obs))[:, None]
+    return torch.cat([obs, column], -1)
 
 
 def _layers(mlp: StackedMLP, agent: int | None = None) -> list[Layer]:
@@ -116,13 +142,15 @@ def _layers(mlp: StackedMLP, agent: int | None = None) -> list[Layer]:
     return [Layer(weight.double().numpy(), bias.double().numpy()[0]) for weight, bias in pairs]
 
 
-def _fewest_bits(networks: Sequence[list[Layer]], obs: np.ndarray, scales: Sequence[float]) -> int:
+def _fewest_bits(networks: Sequence[list[Layer]], obs: np.ndarray, scales: Sequence[float], tolerance: float) -> int:
+    exact = [_evaluate(layers, obs) for layers in networks]
+    largest = max(scale * np.abs(outputs).max() for outputs, scale in zip(exact, scales, strict=True))
     for bits in BITS:
         errors = (
-            scale * np.abs(_evaluate(layers, obs) - _evaluate([layer.round_to(bits) for layer in layers], obs)).max()
-            for layers, scale in zip(networks, scales, strict=True)
+            scale * np.abs(outputs - _evaluate([layer.round_to(bits) for layer in layers], obs)).max()
+            for layers, outputs, scale in zip(networks, exact, scales, strict=True)
         )
-        if max(errors) <= TOLERANCE:
+        if max(errors) <= tolerance * max(1.0, largest):
             return bits
     return BITS[-1]
 

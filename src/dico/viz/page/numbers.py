@@ -8,6 +8,7 @@ from jaxtyping import Float, Int
 from dico import analysis
 from dico._files import plain
 from dico.analysis import Band, LevelSummary
+from dico.analysis.alignment import align_agents, renumber, square
 from dico.runs import Run
 from dico.runs.summary import about_run
 from dico.tasks import OUTCOMES
@@ -15,44 +16,67 @@ from dico.viz.axis import Axis
 from dico.viz.limits import max_snd_limit
 from dico.viz.page.encode import floats, quantise
 from dico.viz.page.words import answer
-from dico.viz.reproduce import about, command
+from dico.viz.reproduce import Presets, about, command, short_command
 
 POINTS = 300
 """Curves are thinned to so many iterations, evenly spaced, the last included."""
+CENTRES = 300_000
+"""Numbers of all levels' curves and bands together, beyond which there are fewer iterations."""
+SINGLES = 150_000
+"""Numbers of all single seeds' curves together, beyond which only some seeds of each level have one."""
+FEWEST = 20
+"""Iterations of a curve, however many levels there are."""
 MOMENTS = 50
 """And distances between agents to so many."""
+SIGNED = ("reward", "return")
+"""Curves that may be below zero; the bands of others stop there."""
 MATRIX_FROM = 3
 """From so many agents on, who differs from whom is worth a matrix."""
 
 
-def numbers(run: Run, stat: str, along: Axis) -> dict[str, Any]:
+def numbers(run: Run, stat: str, along: Axis, runs: int = 1, presets: Presets | None = None) -> dict[str, Any]:
     """Everything about a run that needs no network: summary, curves, configuration, machine.
 
-    ``along`` is what its levels are compared over.
+    ``along`` is what its levels are compared over, ``runs`` how many share the page; ``presets`` is what a command may
+    leave out.
     """
     levels, limit = analysis.summary(run, stat), max_snd_limit(run) if along.diversity else None
     frames = analysis.frames(run)
     finals = analysis.final(run, "reward")
-    kept = _iterations_to_show(frames)
+    curves = curves_by_name(run)
+    most = max(FEWEST, CENTRES // (3 * runs * len(curves) * len(levels)))
+    kept = _iterations_to_show(frames, min(POINTS, most))
+    seeds = max(level.seeds + level.diverged for level in levels)
+    single = min(seeds, SINGLES // (runs * len(curves) * len(levels) * max(1, len(kept))))
     return {
         "folder": str(run.folder),
         "members": len(run.members),
-        "seeds": max(level.seeds + level.diverged for level in levels),
+        "seeds": seeds,
         "progress": {"frames": int(frames[-1]), "total": int(run.config.get("frames") or frames[-1])},
         "took": _took(run),
-        "best": analysis.best_level(run, stat) if len(levels) > 1 else None,
+        "best": _best(run),
         "answer": answer(run, stat),
         "maximum": limit.value if limit else None,
         "bound": limit.upper_bound if limit else None,
         "summary": [_summary(level, finals[analysis.of_level(run, level.level)], along) for level in levels],
         "frames": floats(frames[kept]),
-        "curves": _curves(run, stat, kept),
+        "curves": _curves(run, stat, kept, curves, single),
+        "thinned": _thinned(len(kept), len(frames), most, single, seeds),
         "distances": _distances(run),
         "config": plain(dict(run.config)),
         "machine": about_run(run),
         "command": command(run.config, run.session),
+        "short": short_command(run.config, run.session, presets),
         "how": about(run),
     }
+
+
+def _best(run: Run) -> str | None:
+    """The level that is better than all others, where there is one: seeds must tell it from them."""
+    found = analysis.answer_of(run)
+    if found is None or found.outcome == "undecided" or found.alike != (found.level,):
+        return None
+    return found.level
 
 
 def thin(count: int, most: int = POINTS) -> Int[np.ndarray, " kept"]:
@@ -76,32 +100,60 @@ def curves_by_name(run: Run) -> dict[str, Float[np.ndarray, "members iterations"
     return found | {name: analysis.curves(run, name) for name in rest if name in told}
 
 
-def _iterations_to_show(frames: Float[np.ndarray, " iterations"]) -> Int[np.ndarray, " kept"]:
+def _iterations_to_show(frames: Float[np.ndarray, " iterations"], most: int) -> Int[np.ndarray, " kept"]:
     """The iterations that the curves show; not those whose lines were lost, of which not even the frames are known."""
     whole = np.flatnonzero(np.isfinite(frames))
-    return whole[thin(len(whole))]
+    return whole[thin(len(whole), most)]
 
 
-def _curves(run: Run, stat: str, kept: Int[np.ndarray, " kept"]) -> dict[str, dict[str, Any]]:
+def _thinned(kept: int, iterations: int, most: int, single: int, seeds: int) -> list[str]:
+    """What a page of many members leaves out, in words; curves of 300 iterations are nobody's loss.
+
+    >>> _thinned(300, 1000, 300, 4, 4), _thinned(250, 1000, 250, 1, 100)[0]
+    ([], 'To keep the page small, curves show 250 of 1,000 iterations, evenly spaced')
+    """
+    found = []
+    if kept < iterations and most < POINTS:
+        found.append(f"To keep the page small, curves show {kept:,} of {iterations:,} iterations, evenly spaced")
+    if single < seeds:
+        found.append(
+            f"To keep the page small, lines of single seeds are those of the first {single:,} of {seeds:,} of each "
+            "level; lines and bands are of all"
+        )
+    return found
+
+
+def _curves(
+    run: Run, stat: str, kept: Int[np.ndarray, " kept"], curves: dict[str, np.ndarray], single: int
+) -> dict[str, dict[str, Any]]:
     known = analysis.diverged(run)
     return {
         name: {
-            level: _curve(values[analysis.of_level(run, level) & ~known][:, kept], stat)
+            level: _curve(values[analysis.of_level(run, level) & ~known][:, kept], stat, single, name not in SIGNED)
             for level in analysis.levels(run)
             if np.isfinite(values[analysis.of_level(run, level)]).any()
         }
-        for name, values in curves_by_name(run).items()
+        for name, values in curves.items()
     }
 
 
-def _curve(values: Float[np.ndarray, "seeds iterations"], stat: str) -> dict[str, Any]:
+def _curve(values: Float[np.ndarray, "seeds iterations"], stat: str, single: int, from_zero: bool) -> dict[str, Any]:
     band = analysis.aggregate(values, stat)
+    band = band.from_zero() if from_zero else band
     low, high = (floats(end) if band.has_interval else None for end in (band.low, band.high))
-    return {"centre": floats(band.centre), "low": low, "high": high, "seeds": [floats(seed) for seed in values]}
+    return {
+        "centre": floats(band.centre),
+        "low": low,
+        "high": high,
+        "seeds": [floats(seed) for seed in values[:single]],
+    }
 
 
 def _distances(run: Run) -> dict[str, Any] | None:
-    """How far every two agents are apart, mean over seeds, at some iterations; two agents need no matrix."""
+    """How far every two agents are apart, mean over seeds, at some iterations; two agents need no matrix.
+
+    Seeds number their agents by chance, so agents that behave alike in the end are brought together first.
+    """
     group, controlled = _group(run), analysis.controlled_group(run)
     ours = [row for row in run.rows() if row.get("group", controlled) == controlled]
     if group["n_agents"] < MATRIX_FROM or "distances" not in ours[0]:
@@ -113,13 +165,19 @@ def _distances(run: Run) -> dict[str, Any] | None:
         return None
     kept = complete[thin(len(complete), MOMENTS)]
     chosen = {level: analysis.of_level(run, level) & sound for level in analysis.levels(run)}
-    means = {level: values[members][:, kept].mean(0) for level, members in chosen.items() if members.any()}
+    means = {level: _mean_distances(values[members][:, kept]) for level, members in chosen.items() if members.any()}
     return {
         "agents": group["n_agents"],
         "frames": floats(analysis.frames(run)[kept]),
         "most": max(float(mean.max()) for mean in means.values()),
         "levels": {level: quantise(mean) for level, mean in means.items()},
     }
+
+
+def _mean_distances(pairs: Float[np.ndarray, "seeds times pairs"]) -> Float[np.ndarray, "times pairs"]:
+    full = square(pairs)
+    upper = np.triu_indices(full.shape[-1], 1)
+    return renumber(full, align_agents(full[:, -1])).mean(0)[..., *upper]
 
 
 def _summary(level: LevelSummary, finals: Float[np.ndarray, " seeds"], along: Axis) -> dict[str, Any]:

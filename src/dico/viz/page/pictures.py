@@ -1,5 +1,6 @@
 """A run in pictures, as JSON for the page: an episode and a map of each level, and what surrounds the live networks."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -7,15 +8,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from dico.analysis import level_of
+from dico.analysis import level_of, levels
 from dico.analysis.fields import Extent
 from dico.runs import Member, Run
+from dico.runs.episodes import Recording
 from dico.tasks import MappedTask, map_state, of_group
-from dico.tasks.navigation import SPAWN, Navigation
-from dico.tasks.scene import TEAM
-from dico.viz.limits import room
 from dico.viz.page.encode import floats, quantise
-from dico.viz.page.networks import encode_policy, parts_of
+from dico.viz.page.live import observations, playable, surroundings, wanted
 from dico.viz.page.scenes import encode_scene
 from dico.viz.selection import Selection, choose, shown_of
 from dico.viz.views import extent_around, legend
@@ -24,10 +23,8 @@ RESOLUTION = 60
 """Cells of a map along each side."""
 START = 0
 """Seed of the start that all levels play from and that the maps show, as in the figures."""
-BEYOND = 1.2
-"""How far the slider goes beyond the trained diversity, at least."""
-CHECKED = 256
-"""Observations at which the page's networks are held against the original ones."""
+MOST_LEVELS = 24
+"""Levels that have pictures, at most."""
 
 
 @dataclass(frozen=True)
@@ -38,60 +35,61 @@ class Pictures:
     missing: dict[str, str] = field(default_factory=dict)
     live: tuple[Member, ...] = ()
     """Members whose networks the page can hold, the most wanted first."""
+    seen: tuple[Float[Tensor, "rows _"], ...] = ()
+    """Of each group, observations as the live part may meet them."""
+    thinned: tuple[str, ...] = ()
+    """What was left out so that the page stays small."""
 
 
 @torch.no_grad()
 def pictures(run: Run, best: str | None) -> Pictures:
     """Episodes and maps of the first seed of each level; they need a checkpoint."""
     try:
-        selection = choose(run)
-        values = _episodes(selection)
+        every = levels(run)
+        chosen = _some(every, best)
+        selection = choose(run, chosen if len(chosen) < len(every) else ())
+        recording = selection.record(START)
+        values = _episodes(selection, recording)
     except (ValueError, ImportError) as error:
         return Pictures(missing=dict.fromkeys(("episodes", "maps", "live"), f"Nothing to show: {error}."))
     values["taken"] = {"members": shown_of(run, selection.members), "frames": selection.frames}
     missing: dict[str, str] = {}
-    task = selection.task
-    if isinstance(task, MappedTask):
+    reason = playable(selection)
+    if isinstance(selection.task, MappedTask):
         values["maps"] = _maps(selection)
     else:
+        instead = (
+            "dico map draws one over any two observed numbers"
+            if reason
+            else "the live part has one of what an agent would see, and slices over any two observed numbers"
+        )
         missing["maps"] = (
             f"What an agent sees in {run.config['task']} does not follow from its position alone, so there is no map "
-            "over positions; dico map draws one over any two observed numbers."
+            f"over positions; {instead}."
         )
-    known = isinstance(task, Navigation)  # the page's script has the physics of this one
-    if known and parts_of(selection.policy):
-        values["live"] = _surroundings(selection, task)
-        return Pictures(values, missing, _most_wanted(selection, best))
-    missing["live"] = (
-        "The networks of this run are of a kind that the page cannot evaluate."
-        if known
-        else "The live part is for navigation and same-goal, whose physics the page knows."
-    )
-    return Pictures(values, missing)
+    less = f"To keep the page small, maps, episodes and networks are of {len(chosen)} of {len(every)} levels"
+    thinned = (f"{less}, evenly chosen, the best among them",) if len(chosen) < len(every) else ()
+    if reason:
+        return Pictures(values, missing | {"live": reason}, thinned=thinned)
+    values["live"] = surroundings(selection, recording, START)
+    seen = tuple(observations(selection, recording))
+    return Pictures(values, missing, wanted(selection, best), seen, thinned)
 
 
-def network(run: Run, member: Member) -> dict[str, Any]:
-    """A member's policy as the page evaluates it."""
-    policy = run.policy_of(member)
-    width = policy.deviations.inputs  # pyright: ignore[reportAttributeAccessIssue]
-    reach = 4 * SPAWN  # goals and agents can be dragged no farther apart
-    obs = reach * (2 * torch.rand(CHECKED, width, generator=torch.Generator().manual_seed(0)) - 1)
-    limit, trained = room(run), policy.constraint(policy.snd_hat).item()
-    most = max(limit.value if limit else 1.0, BEYOND * trained)
-    return {"level": level_of(run, member), "seed": member.seed, "reach": most, **encode_policy(policy, obs, most)}
+def _some(every: Sequence[str], best: str | None) -> list[str]:
+    """As many levels as have pictures, evenly chosen, first, last and best included.
+
+    >>> _some(["0", "1", "free"], None), len(_some([str(k) for k in range(100)], "37"))
+    (['0', '1', 'free'], 24)
+    """
+    if len(every) <= MOST_LEVELS:
+        return list(every)
+    chosen = {round(k * (len(every) - 1) / (MOST_LEVELS - 2)) for k in range(MOST_LEVELS - 1)}
+    return [level for k, level in enumerate(every) if k in chosen or level == best]
 
 
-def _most_wanted(selection: Selection, best: str | None) -> tuple[Member, ...]:
-    """The extremes, with and without free, and the best; then the others."""
-    members = selection.members
-    controlled = [member for member in members if member.constraint != "free"]
-    favourite = [member for member in members if level_of(selection.run, member) == best]
-    return tuple(dict.fromkeys([members[0], members[-1], *controlled[-1:], *favourite, *members]))
-
-
-def _episodes(selection: Selection) -> dict[str, Any]:
+def _episodes(selection: Selection, recording: Recording) -> dict[str, Any]:
     """An episode of each level, in one view that holds them all, what the shapes are, and the map underneath."""
-    recording = selection.record(START)
     scenes = [selection.scene(recording, k) for k in range(len(selection.members))]
     extent = extent_around(scenes)
     group = selection.task.groups[selection.controlled]
@@ -138,19 +136,3 @@ def _fields(selection: Selection, extent: Extent) -> dict[str, Any]:
     most = max(panel["most"] for panel in panels)
     size = {"rows": RESOLUTION, "columns": RESOLUTION, "extent": extent}
     return {**size, "most": most, "panels": panels, "unscaled": unscaled}
-
-
-def _surroundings(selection: Selection, task: Navigation) -> dict[str, Any]:
-    start = selection.start(START)
-    return {
-        "start": _pairs(start.position),
-        "goals": _pairs(start.goal[: task.distinct_goals]),
-        "extent": task.scene(start).extent,
-        "colours": TEAM,
-        "networks": [],
-        "absent": [],
-    }
-
-
-def _pairs(places: Float[Tensor, "n 2"]) -> list[list[float]]:
-    return [[round(value, 4) for value in place] for place in places.tolist()]

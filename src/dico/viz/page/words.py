@@ -6,9 +6,11 @@ from typing import Any
 
 from dico import analysis
 from dico.analysis import STATISTICS
+from dico.analysis.statistics import FEWEST
 from dico.runs import Run
 from dico.viz.axis import Axis
 from dico.viz.labels import common_desire, level_label, levels_title
+from dico.viz.limits import beyond
 from dico.viz.page.pictures import Pictures
 
 BANDS = {
@@ -16,6 +18,10 @@ BANDS = {
     "iqm": ("Interquartile mean", "its 95 % bootstrap interval", "interquartile mean [95 % bootstrap interval]"),
 }
 """The centre, what is around it, and both in a table."""
+ENOUGH = 5
+"""Seeds that a comparison of levels should have."""
+MANY = 6
+"""More levels than this have line patterns of their own."""
 FEW = 3
 """More options than this are only counted: the configuration lists them."""
 
@@ -68,7 +74,9 @@ def statistic(runs: Sequence[Run], stat: str, metric: str, along: Axis) -> dict[
     many = seeds(runs)
     over = f"the {along.title}" if along.diversity else along.title
     single = analysis.sample_name(*runs)
-    alone = "One seed for each level: there is no interval." if many == "1 seed" else ""
+    enough = max(analysis.sample_sizes(*runs)) >= FEWEST
+    told = "One seed" if many == "1 seed" else f"Mean of {many}"
+    alone = "" if enough else f"{told} for each level: there is no interval."
     tracking = (
         f"Tracking error: how far the {_tracked(runs, metric)} is from the desired one, relative to it; for a desired "
         "0, the measured value itself."
@@ -82,9 +90,11 @@ def statistic(runs: Sequence[Run], stat: str, metric: str, along: Axis) -> dict[
 
 
 def _lines(runs: Sequence[Run]) -> str:
-    """Which line is which: where several runs have lines of their own, desired values are marked in another way."""
-    several = len(runs) > 1
-    apart = "Colours tell the levels apart, line patterns the runs (see the legend)." if several else ""
+    """Which line is which: where runs or many levels have patterns, desired values are marked in another way."""
+    many = len(analysis.levels(*runs)) > MANY
+    several = len(runs) > 1 or many
+    apart = "Colours tell the levels apart, line patterns the runs (see the legend)." if len(runs) > 1 else ""
+    apart = "Colours and line patterns tell the levels apart (see the legend)." if many and not apart else apart
     if all(analysis.desired_of(level, *runs) == "free" for level in analysis.levels(*runs)):
         return apart
     desired = "Thin lines that end in a triangle: the desired values." if several else "Dashed: the desired values."
@@ -161,8 +171,24 @@ def notes(runs: Mapping[str, Run]) -> list[str]:
             lost = ((level_label(analysis.level_of(run, m)), m.seed) for m in run.members if gone[m.index])
             who = ", ".join(f"{level} (seed {seed})" for level, seed in lost)
             found.append(f"{whose}diverged and left out of all numbers: {who}.")
+        unreachable, fewest = beyond(run), min(analysis.sample_sizes(run))
+        if unreachable:
+            found.append(f"{whose}{unreachable}.")
+        if fewest < ENOUGH:
+            found.append(f"{whose}{_several(fewest, analysis.sample_name(run))} of a level: {_trust(fewest)}.")
         found += [f"{text}." for text in run.remarks]
     return found
+
+
+def _trust(seeds: int) -> str:
+    """What so few seeds are good for.
+
+    >>> _trust(2)
+    'too few for an interval; take three, or better five'
+    """
+    if seeds < FEWEST:
+        return "too few for an interval; take three, or better five"
+    return "intervals are wide and rough; five or more tell levels apart"
 
 
 def footer(runs: Sequence[Run], stat: str) -> str:

@@ -8,10 +8,11 @@ const TICK_ROOM = 44; // pixels from one number below the axis to the next, at l
 let clips = 0;
 
 /** `x` and `y` are from where to where; `xTicks` are values to name instead of round ones, on an axis that may be
- * logarithmic. */
-export function axes({ width, height, x, y, xLabel, yLabel, xFormat = number, yFormat = number, xTicks, xLog }) {
+ * logarithmic; `room` is kept free on the right. */
+export function axes(asked) {
+  const { width, height, x, y, xLabel, yLabel, xFormat = number, yFormat = number, xTicks, xLog, room = 0 } = asked;
   const left = yLabel ? LEFT + NAMED : LEFT;
-  const [right, bottom] = [width - RIGHT, height - BOTTOM];
+  const [right, bottom] = [width - RIGHT - room, height - BOTTOM];
   const toX = (xLog ? logarithmic : linear)(x, [left, right]);
   const toY = linear(y, [bottom, TOP]);
   const clip = `clip-${clips++}`;

@@ -1,14 +1,17 @@
 /** Training curves: a line and an interval for each level and run, with all values under the pointer. */
 
 import { axes, band, path } from "./axes.js";
-import { floats } from "./data.js";
-import { element, redraw, section, svg, swatch, tickBox } from "./dom.js";
+import { floats } from "./decode.js";
+import { element, redraw, section, svg, tickBox } from "./dom.js";
+import { downloads } from "./download.js";
 import { decimalsOf, extremes, frames, interval, levelLabel, number } from "./format.js";
+import { glossed } from "./glossary.js";
 import { percent, percentDecimals, percentInterval, widened } from "./format.js";
-import { DASHES, runLine } from "./selection.js";
-import { Tip } from "./tip.js";
+import { dashesOf, levelMark, manyLevels, runLine } from "./selection.js";
+import { pointing, Tip } from "./tip.js";
 
 const HEIGHT = 280;
+const [LETTER, BESIDE, MARK, LINE] = [6.6, 8, 10, 15]; // of the levels' names at the lines' ends, in pixels
 const TITLE = "Training curves";
 const HOW = "Point at a chart, or use the arrow keys on it, to read all values; "
   + "the buttons of the legend hide and show levels.";
@@ -31,7 +34,8 @@ function seriesOf(report, key) {
     return report.levels.filter(({ text }) => run.curves[key]?.[text]).map(({ text, colour }) => {
       const { centre, low, high, seeds } = run.curves[key][text];
       return {
-        run: index, level: text, colour, xs, centre: floats(centre), seeds: seeds.map(floats),
+        run: index, level: text, colour, xs, dashes: dashesOf(report, index, text),
+        centre: floats(centre), seeds: seeds.map(floats),
         low: low && floats(low), high: high && floats(high),
         desired: floats(key === "diversity" ? run.curves.desired?.[text]?.centre ?? "" : ""),
         name: report.runs.length > 1 ? `${levelLabel(text)} · ${run.name}` : levelLabel(text),
@@ -48,9 +52,12 @@ class Curves {
     this.tip = new Tip(this.box);
     this.longest = series.reduce((most, { xs }) => (xs.at(-1) > most.at(-1) ? xs : most), series[0].xs);
     this.node = element("figure", { class: "panel", "data-chart": metric.key },
-      element("figcaption", {}, element("h3", {}, metric.title), element("p", {}, metric.about)), this.box);
-    this.box.addEventListener("pointermove", (event) => this.follow(event));
-    for (const name of ["pointerleave", "blur"]) this.box.addEventListener(name, () => this.point(null));
+      element("figcaption", {}, element("h3", {}, glossed(metric.title, 1)), element("p", {}, metric.about)), this.box);
+    pointing(this.box, (event) => this.follow(event), () => this.point(null));
+    this.node.append(downloads(metric.title, {
+      picture: () => this.frame.picture, table: () => this.table(),
+      legend: () => this.shown.map(({ colour, dashes, name }) => [colour, dashes, name]),
+    }));
     this.box.addEventListener("keydown", (event) => this.press(event));
     selection.addEventListener("change", () => this.draw());
     redraw(this.box, () => this.draw());
@@ -68,9 +75,11 @@ class Curves {
     this.frame = axes({
       width: this.box.clientWidth, height: HEIGHT, y: this.range(desired), yFormat: this.show,
       x: first < last ? [first, last] : [0.9 * first, 1.1 * first + 1], xLabel: "frames per member", xFormat: frames,
+      room: this.room(),
     });
-    drawDesired(this.frame, desired, this.report.runs.length > 1);
+    drawDesired(this.frame, desired, this.report.runs.length > 1 || manyLevels(this.report));
     this.shown.forEach((each) => drawSeries(this.frame, each, this.selection.seeds));
+    if (this.report.runs.length === 1) drawNames(this.frame, this.shown, this.beside);
     this.marks = svg("g", { class: "cursor" });
     this.frame.picture.append(this.marks);
     this.box.replaceChildren(this.frame.picture, this.tip.node);
@@ -78,6 +87,32 @@ class Curves {
     if (!this.shown.length) {
       this.box.append(element("p", { class: "empty" }, "All levels are hidden: choose one in the legend."));
     }
+  }
+
+  /** How far from the lines their names stand: beyond the marks of desired values, where there are some. */
+  get beside() {
+    return this.metric.desired && manyLevels(this.report) ? BESIDE + MARK : BESIDE;
+  }
+
+  /** What the levels' names need at the right of the lines; with several runs the legend has to do. */
+  room() {
+    if (this.report.runs.length > 1) return 0;
+    const longest = Math.max(0, ...this.shown.map(({ level }) => levelLabel(level).length));
+    return longest > 12 ? 0 : Math.max(this.beside + LETTER * longest - 20, 0);
+  }
+
+  /** All that the chart shows, a row for each iteration. */
+  table() {
+    const names = this.shown.flatMap(({ name, low, seeds }) =>
+      [name, ...(low ? [`${name} low`, `${name} high`] : []), ...seeds.map((_, k) => `${name} #${k + 1}`)]);
+    const values = (xs, series, at) => {
+      const k = series.xs.indexOf(at);
+      const { centre, low, high, seeds } = series;
+      return [centre, ...(low ? [low, high] : []), ...seeds].map((line) => (k < 0 ? null : line[k]));
+    };
+    const moments = [...new Set(this.shown.flatMap(({ xs }) => [...xs]))].sort((a, b) => a - b);
+    return [["frames", ...names], ...moments.map((at) =>
+      [at, ...this.shown.flatMap((series) => values(moments, series, at))])];
   }
 
   has({ text }) {
@@ -127,22 +162,35 @@ class Curves {
       [centre[index], low?.[index] ?? null, high?.[index] ?? null]);
     const [decimals, text] = this.metric.percent
       ? [percentDecimals(values), percentInterval] : [decimalsOf(values), interval];
-    this.tip.show(toX(at), `${frames(at)} frames`, there.map(({ run, colour, name }, k) => {
-      const mark = this.report.runs.length > 1 ? runLine(run, colour) : swatch(colour);
+    this.tip.show(toX(at), `${frames(at)} frames`, there.map(({ run, level, colour, name }, k) => {
+      const mark = this.report.runs.length > 1 ? runLine(run, colour) : levelMark(this.report, level, colour);
       return [[mark, name], text(values[k], decimals)];
     }));
   }
 }
 
-function drawSeries({ plot, toX, toY }, { run, colour, xs, centre, low, high, seeds, level, desired }, single) {
+function drawSeries({ plot, toX, toY }, { run, colour, dashes, xs, centre, low, high, seeds, level, desired }, single) {
   const group = svg("g", { class: "series", "data-level": level, "data-run": run });
   const line = (values, look) => svg("path", { d: path(xs, values, toX, toY), stroke: colour, ...look });
   if (low) group.append(svg("path", { d: band(xs, low, high, toX, toY), fill: colour, class: "band" }));
   if (desired.length) group.append(line(desired, { class: "desired", "data-desired": level }));
   if (single) group.append(...seeds.map((seed) => line(seed, { class: "seed" })));
-  group.append(line(centre, { class: "line", "stroke-dasharray": DASHES[run % DASHES.length] }));
+  group.append(line(centre, { class: "line", "stroke-dasharray": dashes }));
   if (xs.length === 1) group.append(svg("circle", { cx: toX(xs[0]), cy: toY(centre[0]), r: 3.5, fill: colour }));
   plot.append(group);
+}
+
+/** The levels' names where their lines end, apart from each other. */
+function drawNames({ picture, toY, right, top, bottom }, series, beside) {
+  const ends = series.map(({ level, centre, colour }) => ({ level, colour, y: toY(centre.findLast(Number.isFinite)) }));
+  const known = ends.filter(({ y }) => Number.isFinite(y)).sort((a, b) => a.y - b.y);
+  known.forEach((end, k) => (end.y = Math.max(end.y, k ? known[k - 1].y + LINE : top + 4)));
+  known.reverse().forEach((end, k) => (end.y = Math.min(end.y, k ? known[k - 1].y - LINE : bottom - LINE / 2)));
+  for (const { level, y } of known) {
+    const text = levelLabel(level);
+    if (text.length > 12) continue;
+    picture.append(svg("text", { x: right + beside, y, class: "end-name", "dominant-baseline": "middle" }, text));
+  }
 }
 
 /** Lines at what levels ask for, values or bounds: dashed, or with a triangle where dashes tell runs apart; grey where

@@ -2,9 +2,10 @@
 
 import { axes } from "./axes.js";
 import { element, redraw, section, svg } from "./dom.js";
+import { downloads } from "./download.js";
 import { extremes, interval, known, levelLabel, levelName, number, widened } from "./format.js";
 import { DASHES } from "./selection.js";
-import { Tip } from "./tip.js";
+import { pointing, Tip } from "./tip.js";
 
 const HEIGHT = 340;
 const MARK = 9; // half the size of a mark, with a little room
@@ -37,13 +38,25 @@ export function decision(report, selection) {
     limit ? `More than ${number(bound)} does not fit the action box.` : "",
     best.join(" "),
   ];
-  return section("decision", title, lead.filter(Boolean).join(" "), element("figure", { class: "panel" }, box));
+  const files = downloads(title, {
+    picture: () => box.querySelector("svg"), legend: () => [], table: () => tableOf(report, drawable),
+  });
+  return section("decision", title, lead.filter(Boolean).join(" "), element("figure", { class: "panel" }, box, files));
 }
 
 /** What the seeds say of the best level; its name alone where they are not asked. */
 function answered(report, { name, best, answer }) {
   const text = answer || `Best: ${levelLabel(best)}.`;
   return report.runs.length > 1 ? `${name}: ${text}` : text;
+}
+
+/** The marks' numbers, a row for each. */
+function tableOf({ grouping, metric }, points) {
+  const head = ["run", "level", grouping.axis.title, "reward", "reward low", "reward high", `measured ${metric}`];
+  const most = Math.max(...points.map(({ finals }) => finals.length));
+  const singles = Array.from({ length: most }, (_, k) => `reward #${k + 1}`);
+  return [[...head, ...singles], ...points.map(({ name, level, x, reward, diversity, finals }) =>
+    [name, level, x, ...reward, diversity[0], ...finals])];
 }
 
 function named(report, run, level) {
@@ -131,8 +144,7 @@ function drawPoint({ plot, picture, toX, toY }, point, report, tip) {
   const whose = report.runs.length > 1 ? ` of ${point.name}` : "";
   const show = () => tip.show(x, `${levelName(report, point.level, ": ")}${whose}`,
     [["reward per step", interval(reward)], [`measured ${report.metric}`, interval(point.diversity)]]);
-  target.addEventListener("pointerenter", show);
-  target.addEventListener("pointerleave", () => tip.hide());
+  pointing(target, show, () => tip.hide());
   plot.append(group);
   picture.append(target);
 }

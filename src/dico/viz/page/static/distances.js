@@ -1,6 +1,6 @@
 /** Who differs from whom: the distance of every two agents' policies, at any time of the training. */
 
-import { floats, quantised } from "./data.js";
+import { floats, quantised } from "./decode.js";
 import { chooser, element, redraw, section, swatch, svg } from "./dom.js";
 import { decimalsFor, frames, levelLabel } from "./format.js";
 import { colourBar, colourScale } from "./heat.js";

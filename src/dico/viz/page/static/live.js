@@ -1,189 +1,194 @@
-/** The live part: the trained networks answer while you move goals, agents and the desired diversity. */
+/** The live part: the trained networks answer while you move things and the desired diversity, one member or two. */
 
-import { chooser, element, redraw, section, tickBox } from "./dom.js";
+import { choicesOf } from "./choice.js";
+import { chooser, element, section, tickBox } from "./dom.js";
+import { Engine } from "./engine.js";
 import { levelLabel, number } from "./format.js";
 import { colourBar, colourScale } from "./heat.js";
-import { LiveMap } from "./livemap.js";
-import { ahead, arrived, observe, step } from "./navigation.js";
-import { Policy } from "./networks.js";
-import { Stage } from "./stage.js";
+import { Random } from "./random.js";
+import { Side } from "./side.js";
+import { TASKS } from "./tasks.js";
 
-const STEPS = 100; // that the agents run, and that are drawn ahead of them
 const STEP_MS = 100;
-const ARROWS = 11; // along each side of the map
-const MOVED = 0.005; // from here on a desired diversity counts as another one
-
-const LEAD = "These are the trained networks, answering here. Drag a goal or an agent (or focus one and use the "
-  + "arrow keys), and move the desired diversity away from what they were trained for.";
-const HINT = "Discs: agents. Rings: their goals. Black arrows: mean actions. Lines: where the agents go from here.";
+const OPENING_MS = 900; // after the live part is first seen, it moves once by itself
+const LEAD = "These are the trained networks, answering here. Drag anything on the stage (or focus it and use the "
+  + "arrow keys), and move the desired diversity.";
+const FINE = 1e-4; // outputs that are right to this are not worth a word
+const SIGNS = "Black arrows: mean actions. Lines: where the agents go from here.";
 
 export function live(report) {
   const runs = report.runs.filter((run) => run.live?.networks.length);
   if (!runs.length) return section("live", "Try it", report.missing.live);
-  const absent = runs.flatMap((run) => run.live.absent.map(levelLabel));
-  const left = absent.length ? ` To keep this page small, the networks of ${absent.join(", ")} are not in it.` : "";
-  const members = runs.flatMap((run) => run.live.networks.map((network) => ({ run, network })));
-  return section("live", "Try it", `${LEAD}${left} ${report.taken}`, new Bench(report, members).node);
+  return section("live", "Try it", LEAD, new Bench(report, runs).node);
+}
+
+/** Whose networks are not in the page, to keep it small. */
+function leftOut(runs) {
+  return runs.filter(({ live }) => live.absent.length).map(({ live }) => {
+    const there = new Set(live.networks.map(({ level }) => level));
+    const gone = [...new Set(live.absent.map(({ level }) => level))].filter((level) => !there.has(level));
+    const named = gone.length ? `; none of ${gone.map(levelLabel).join(", ")}` : "";
+    const all = live.networks.length + live.absent.length;
+    const rough = live.tolerance > FINE ? `, rounded so that outputs are right to ${number(live.tolerance)}` : "";
+    const some = `${live.networks.length} of ${all} members`;
+    return `To keep this page small, it has the networks of ${some}${named}${rough}. `;
+  }).join("");
 }
 
 class Bench {
-  constructor(report, members) {
-    Object.assign(this, { report, members, arrows: false, timer: null });
+  constructor(report, runs) {
+    Object.assign(this, { report, runs, timer: null, seer: 0, options: { arrows: false, map: true }, sides: [] });
+    this.live = runs[0].live;
+    this.task = TASKS[this.live.task];
+    this.seer = this.live.groups[this.live.controlled].agents[0];
+    this.engine = new Engine();
+    this.choices = choicesOf(report);
     this.colour = colourScale(report.scale);
-    this.map = new LiveMap(() => this.paint());
-    this.stage = new Stage({
-      moveTo: (kind, index, place) => this.moveTo(kind, index, place),
-      settle: (kind) => kind === "goal" && this.computeMap(true),
-    });
-    const picture = element("div", {}, this.stage.node, element("p", { class: "hint" }, HINT));
-    this.node = element("div", { class: "bench" }, picture, this.panel());
-    this.choose(this.opening);
-    redraw(this.stage.node, () => {
-      this.stage.resize(this.setting.extent);
-      this.paint();
-    });
-  }
-
-  /** The best level first: its map has most to show. */
-  get opening() {
-    return Math.max(this.members.findIndex(({ run, network }) => run.best === network.level), 0);
-  }
-
-  /** One goal for each agent: it may be the same one. */
-  get goalOfEach() {
-    return this.agents.map((_, index) => this.goals[index % this.goals.length]);
-  }
-
-  panel() {
-    const { metric, runs } = this.report;
-    const choices = this.members.map(({ run, network: { level, seed } }, index) =>
-      [String(index), `${levelLabel(level)} · seed ${seed}${runs.length > 1 ? ` · ${run.name}` : ""}`]);
-    const picker = chooser("trained for", choices, String(this.opening), (index) => this.choose(Number(index)));
-    this.slider = element("input", {
-      type: "range", min: "0", step: "0.01", class: "desired-slider", "aria-label": `Desired ${metric}`,
-      oninput: () => this.desire(Number(this.slider.value)),
-    });
-    this.value = element("output", { class: "big" });
-    this.back = element("button", { type: "button", class: "quiet", onclick: () => this.desire(this.policy.trained) });
-    this.tick = element("span", { class: "slider-tick", "aria-hidden": "true" });
-    this.readings = element("dl", { class: "readings" });
-    this.run = element("button", { type: "button", class: "primary", onclick: () => this.toggle() }, "Let them run");
-    const reset = element("button", { type: "button", onclick: () => this.reset() }, "Back to the start");
-    const arrows = tickBox("arrows: what each agent would do at each place", false, (shown) => {
-      this.arrows = shown;
-      this.draw();
-    });
     this.bar = colourBar("SND at a place", this.colour, 1);
-    const slider = element("div", { class: "slider" },
-      element("div", { class: "slider-head" }, element("span", {}, `desired ${metric}`), this.value),
-      element("div", { class: "slider-track" }, this.slider, this.tick), this.back);
-    const buttons = element("div", { class: "row" }, this.run, reset);
-    return element("div", { class: "bench-panel" }, picker, slider, this.readings, buttons, arrows, this.bar.node);
+    this.stages = element("div", { class: "sides" });
+    const hint = element("p", { class: "hint" }, `${this.task.hint} ${SIGNS} ${leftOut(runs)}${report.taken}`);
+    this.node = element("div", { class: "bench" }, this.controls(), this.stages, this.settings(), hint);
+    this.addSide(this.opening);
+    this.begin(this.live.start);
+    this.moveOnce();
+    const { run, networks } = this.choices[this.opening];
+    whenIdle(networks.map((network) => () => this.sides[0].loader.team(run, network)));
   }
 
-  choose(index) {
+  /** All levels of the seed whose level is best, or that level: its map has most to show. */
+  get opening() {
+    const best = this.choices.findIndex(({ run, networks }) => run.best === networks[0].level);
+    const several = this.choices.findIndex(({ networks, dial }) => dial || networks.length > 1);
+    return several >= 0 ? several : Math.max(best, 0);
+  }
+
+  controls() {
+    const button = (text, onclick, look = "") => element("button", { type: "button", class: look, onclick }, text);
+    this.run = button("Let them run", () => this.toggle(), "primary");
+    this.start = element("input", {
+      type: "number", min: "0", max: "999999", step: "1", class: "start", onchange: () => this.begin(this.start.value),
+    });
+    const start = element("label", { class: "control" }, element("span", {}, "start"), this.start);
+    const two = tickBox("two members in step", false, (shown) => this.compare(shown));
+    return element("div", { class: "bench-controls" },
+      element("div", { class: "row" }, this.run,
+        button("Another start", () => this.begin(this.start.valueAsNumber + 1)), start,
+        button("Back to the start", () => this.begin(this.start.value)), two));
+  }
+
+  /** What is shown on the stages. */
+  settings() {
+    const { agents } = this.live.groups[this.live.controlled];
+    const seen = this.task.perAgent
+      ? chooser("seen by", agents.map((agent) => [String(agent), `agent ${agent}`]), String(this.seer), (agent) => {
+        this.seer = Number(agent);
+        this.settle();
+      }) : null;
+    return element("div", { class: "bench-controls" },
+      element("div", { class: "row" }, this.option("map", "map: SND where an agent could stand"),
+        this.option("arrows", "arrows: what each agent would do at each place"), seen, this.bar.node));
+  }
+
+  option(name, label) {
+    return tickBox(label, this.options[name], (shown) => {
+      this.options[name] = shown;
+      this.settle();
+      this.sides.forEach((side) => side.paint());
+    });
+  }
+
+  addSide(choice) {
+    const side = new Side(this, choice);
+    this.sides.push(side);
+    this.stages.append(side.node);
+  }
+
+  /** A second member beside the first one, or not: from the same start, and moved together. */
+  compare(shown) {
     this.stop();
-    const { run, network } = this.members[index];
-    this.setting = run.live;
-    this.recorded = run.maps.most;
-    this.policy = network.policy ??= new Policy(network);
-    this.slider.max = String(Math.floor(100 * network.reach) / 100);
-    this.desired = this.policy.trained;
-    if (this.agents?.length === this.setting.start.length) this.computeMap(true);
-    else this.reset();
-    this.desire(this.policy.trained);
+    this.sides.splice(1).forEach(({ node }) => node.remove());
+    this.stages.classList.toggle("two", shown);
+    if (shown) this.addSide(this.opposite());
+    this.begin(this.start.value);
   }
 
-  reset() {
+  /** The least diverse member that is not the one on the stage. */
+  opposite() {
+    const now = this.sides[0].network;
+    return Math.max(this.choices.findIndex(({ networks }) => networks.length === 1 && networks[0] !== now), 0);
+  }
+
+  /** Everything where it is at a start, whose number is the seed of the episode. */
+  begin(start) {
     this.stop();
-    this.agents = this.setting.start.map((position) => ({ position: [...position], velocity: [0, 0] }));
-    this.goals = this.setting.goals.map((goal) => [...goal]);
-    this.computeMap(true);
+    const seed = Math.min(Math.max(Math.floor(Number(start)) || 0, 0), 999999);
+    this.start.value = String(seed);
+    this.sides.forEach((side) => side.begin(this.task.reset(new Random(seed), this.live.settings)));
   }
 
-  moveTo(kind, index, place) {
-    if (kind === "goal") {
-      this.goals[index] = place;
-      this.computeMap(false);
-    } else {
-      this.agents[index] = { position: place, velocity: [0, 0] };
-      this.draw();
-    }
+  moveTo(role, index, place) {
+    this.touched = true;
+    this.sides.forEach((side) => side.drag(role, index, place));
   }
 
-  desire(value) {
-    this.desired = value;
-    this.slider.value = String(value);
-    this.map.rescale(value);
-  }
-
-  /** The map for the goals where they are: coarse at once, fine if they stay there. */
-  computeMap(settled) {
-    this.map.compute(this.policy, this.goalOfEach, this.setting.extent, this.desired, settled);
+  /** What was moved stays where it is: now the fine map. */
+  settle() {
+    this.sides.forEach((side) => side.refresh());
   }
 
   toggle() {
+    this.touched = true;
     if (this.timer !== null) {
       this.stop();
       return;
     }
+    if (this.sides.every(({ done }) => done)) this.begin(this.start.value);
     let steps = 0;
     this.run.textContent = "Stop";
     this.timer = setInterval(() => {
-      this.agents = step(this.policy, this.agents, this.goalOfEach, this.desired);
-      this.draw();
+      this.sides.forEach((side) => side.advance());
       steps += 1;
-      if (steps >= STEPS || arrived(this.agents, this.goalOfEach)) this.stop();
+      if (steps >= this.live.settings.horizon || this.sides.every(({ done }) => done)) this.stop();
     }, STEP_MS);
   }
 
   stop() {
-    clearInterval(this.timer);
-    this.timer = null;
+    if (this.timer !== null) {
+      clearInterval(this.timer);
+      this.timer = null;
+      this.settle();
+    }
     this.run.textContent = "Let them run";
   }
 
-  /** All of it: after a change of the map, the size or the theme. The colours are those of the recorded maps, unless
-   * there is more diversity than they have. */
-  paint() {
-    const most = Math.max(this.recorded, this.map.field.most);
-    this.bar.label(most);
-    this.stage.paint(this.map.field, most, this.colour);
-    this.draw();
+  /** Once it is seen, unless the reader wants no motion or was quicker. */
+  moveOnce() {
+    if (matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+    const watch = new IntersectionObserver(([{ isIntersecting }]) => {
+      if (!isIntersecting) return;
+      watch.disconnect();
+      setTimeout(() => this.touched || this.toggle(), OPENING_MS);
+    }, { threshold: 0.5 });
+    watch.observe(this.stages);
   }
 
-  /** What stands on the map, and the numbers beside it. */
-  draw() {
-    const { policy, agents, goals, goalOfEach, desired } = this;
-    this.read();
-    this.stage.show({
-      agents, goals, goalOfEach, colours: this.setting.colours,
-      actions: policy.act(observe(agents.map(({ position }) => position), goalOfEach), desired),
-      paths: ahead(policy, agents, goalOfEach, desired, STEPS),
-      arrows: this.arrows ? this.map.arrows(ARROWS) : [],
-    });
+  /** The diversity of the brightest colour, the same on both stages: that of the recorded maps, if it is enough. */
+  most() {
+    const recorded = this.runs.map(({ maps }) => maps?.most ?? 0);
+    return Math.max(...recorded, ...this.sides.map(({ map }) => map.field?.most ?? 0));
   }
 
-  read() {
-    const { policy, desired } = this;
-    const [wanted, trained] = [number(desired), number(policy.trained)];
-    const ratio = `${wanted} / ${number(policy.estimate)}`;
-    const quotient = policy.degree === 1 ? ratio : `(${ratio}) to the power 1/${policy.degree}`;
-    const moved = Math.abs(desired - policy.trained) > MOVED;
-    this.value.textContent = wanted;
-    this.back.textContent = moved ? `back to the trained ${trained}` : `as trained: ${trained}`;
-    this.back.disabled = !moved;
-    this.tick.style.setProperty("--share", policy.trained / Number(this.slider.max));
-    this.readings.replaceChildren(
-      reading("SND over this map", number(this.map.field.mean),
-        "mean over all places shown; equal to the desired value only where the agents were trained to be"),
-      reading("scale of the deviations", number(policy.scale(desired)),
-        `desired ${quotient}, the ${this.report.metric} of the unscaled deviations as estimated in training`),
-    );
+  label() {
+    this.bar.label(this.most());
   }
 }
 
-function reading(name, value, about) {
-  const details = element("dd", {}, element("strong", {}, value), element("small", {}, about));
-  return element("div", { "data-reading": name }, element("dt", {}, name), details);
+/** Does some things one by one, whenever there is nothing else to do. */
+function whenIdle([first, ...others]) {
+  if (!first) return;
+  const later = window.requestIdleCallback ?? setTimeout;
+  later(() => {
+    first();
+    whenIdle(others);
+  });
 }

@@ -1,80 +1,65 @@
-/** The map under the live part: coarse while something is dragged, fine soon after. */
+/** Diversity over a plane of observations: coarse while something is moved, fine soon after. */
 
+import { Latest } from "./engine.js";
 import { extremes } from "./format.js";
-import { observe } from "./navigation.js";
 import { sndAt } from "./networks.js";
 
-const COARSE_COST = 2.5e7; // multiplications in one go, so that dragging stays smooth
+const COARSE_COST = 2.5e7; // multiplications in one go, so that what is moved is answered soon
 const FINE_COST = 4e8;
-const SLICE_MS = 20;
+const [COARSE, FINE] = [[9, 41], [29, 61]]; // cells along each side, from the largest networks to the smallest
 
 export class LiveMap {
-  constructor(ready) {
-    this.ready = ready;
-    this.field = null;
-    this.task = 0;
+  /** `ready()` is called when there is another field to paint. */
+  constructor(engine, ready) {
+    Object.assign(this, { engine, ready, field: null, shown: null, terms: null, version: 0 });
+    this.coarse = new Latest((wanted) => this.ask(wanted, wanted.size, 0, wanted.size));
   }
 
-  /** Starts over for other goals or another policy. */
-  compute(policy, goals, extent, desired, settled) {
-    const cost = multiplications(policy);
-    Object.assign(this, { policy, goals, extent, desired, task: this.task + 1 });
-    const [coarse, fine] = [side(COARSE_COST / cost, 9, 41), side(FINE_COST / cost, 29, 61)];
-    const points = grid(extent, coarse);
-    this.terms = policy.terms(observe(points, goals), points.length);
-    this.show(coarse);
-    if (settled && fine > coarse) this.refine(fine, this.task);
+  /** Starts over: `observe(points)` gives the observations at points of the `extent`, for the networks of a `key`, with
+   * the controlled `policy`. Fine follows coarse once it is `settled`. */
+  compute(wanted) {
+    const cost = multiplications(wanted.policy);
+    const sized = { ...wanted, size: side(COARSE_COST / cost, COARSE), version: ++this.version };
+    this.coarse.want(sized, (terms, newer) => {
+      this.show(sized, sized.size, terms);
+      if (!newer && sized.settled) this.refine(sized, side(FINE_COST / cost, FINE), Math.ceil(COARSE_COST / cost));
+    });
   }
 
-  /** The fine map, row by row between frames; given up when something moves. */
-  refine(size, task) {
-    const { policy, goals } = this;
-    const points = grid(this.extent, size);
+  /** Some rows of a grid of `size` by `size` cells. */
+  ask({ key, extent, observe, desired }, size, from, to) {
+    const points = grid(extent, size).slice(from * size, to * size);
+    return this.engine.ask({ job: "terms", key, obs: observe(points), rows: points.length, desired });
+  }
+
+  /** The fine map, some rows at a time; given up when something moves. */
+  async refine(wanted, size, points) {
     const parts = [];
-    let row = 0;
-    const slice = () => {
-      if (task !== this.task) return;
-      const start = performance.now();
-      while (row < size && performance.now() - start < SLICE_MS) {
-        parts.push(policy.terms(observe(points.slice(row * size, (row + 1) * size), goals), size));
-        row += 1;
-      }
-      if (row < size) {
-        setTimeout(slice);
-        return;
-      }
-      const whole = (name) => joined(parts.map((part) => part[name]));
-      this.terms = { rows: points.length, homogeneous: whole("homogeneous"), deviation: whole("deviation") };
-      this.show(size);
-    };
-    setTimeout(slice);
+    const rows = Math.max(1, Math.floor(points / size));
+    for (let row = 0; row < size; row += rows) {
+      parts.push(await this.ask(wanted, size, row, Math.min(row + rows, size)));
+      if (wanted.version !== this.version) return;
+    }
+    const whole = (name) => joined(parts.map((part) => part[name]));
+    const terms = { rows: size * size, homogeneous: whole("homogeneous"), deviation: whole("deviation") };
+    this.show(wanted, size, terms);
   }
 
   /** Another desired diversity: only the scale changes, so that nothing is computed anew. */
   rescale(desired) {
-    this.desired = desired;
-    if (this.terms) this.show(this.size);
+    if (!this.shown) return;
+    this.shown.desired = desired;
+    this.show(this.shown, this.size, this.terms);
   }
 
-  show(size) {
-    this.size = size;
-    const { agents, width } = this.policy;
-    const values = sndAt(this.policy.scaled(this.terms, this.desired), this.terms.rows, agents, width);
+  show(wanted, size, terms) {
+    const { policy, extent, desired } = wanted;
+    Object.assign(this, { shown: wanted, size, terms });
+    const values = sndAt(policy.scaled(terms, desired), terms.rows, policy.agents, policy.width);
     const mean = values.reduce((total, value) => total + value, 0) / values.length;
     const [, most] = extremes(values);
-    this.field = { values, mean, most, rows: size, columns: size, extent: this.extent };
+    this.field = { values, mean, most, rows: size, columns: size, extent };
     this.ready();
-  }
-
-  /** What each agent would do at the middles of `count` by `count` cells. */
-  arrows(count) {
-    const { policy, goals, extent, desired } = this;
-    const points = grid(extent, count);
-    const params = policy.everyone(observe(points, goals), points.length, desired);
-    return points.flatMap(([x, y], row) => Array.from({ length: policy.agents }, (_, agent) => {
-      const first = (row * policy.agents + agent) * policy.width;
-      return { x, y, agent, action: policy.inBox(params.subarray(first, first + policy.width)) };
-    }));
   }
 }
 
@@ -88,7 +73,7 @@ function multiplications({ shared, deviations }) {
   return [shared, ...deviations].flat().reduce((total, { inputs, outputs }) => total + inputs * outputs, 0);
 }
 
-function side(points, least, most) {
+function side(points, [least, most]) {
   return Math.round(Math.min(Math.max(Math.sqrt(points), least), most));
 }
 

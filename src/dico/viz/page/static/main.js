@@ -5,33 +5,48 @@ import { report } from "./data.js";
 import { decision } from "./decision.js";
 import { distances } from "./distances.js";
 import { element, section } from "./dom.js";
+import { explainStatic, glossed } from "./glossary.js";
 import { live } from "./live.js";
 import { maps } from "./maps.js";
 import { Policy, sndAt } from "./networks.js";
 import { player } from "./player.js";
+import { Random } from "./random.js";
 import { legend, paintLevels, Selection } from "./selection.js";
 import { settings } from "./settings.js";
 import { heading, summary } from "./summary.js";
+import { TASKS } from "./tasks.js";
 import { themeButton } from "./theme.js";
 
 const selection = new Selection();
 paintLevels(report);
 document.getElementById("heading").append(...heading(report));
-const bar = element("div", { class: "bar-inner" }, legend(report, selection), themeButton());
+const tools = { class: "bar-inner", role: "toolbar", "aria-label": "Legend" };
+const bar = element("div", tools, legend(report, selection), themeButton());
 document.getElementById("toolbar").append(bar);
 const parts = [
-  ["summary", summary], ["curves", curves], ["decision", decision], ["live", live], ["maps", maps],
+  ["live", live], ["summary", summary], ["curves", curves], ["decision", decision], ["maps", maps],
   ["episodes", player], ["distances", distances], ["settings", settings],
 ].map(([id, build]) => built(id, build)).filter((part) => part !== null);
 document.getElementById("report").append(...parts);
 document.getElementById("contents").append(...parts.map((part) =>
   element("a", { href: `#${part.id}` }, part.querySelector("h2").textContent)));
 document.getElementById("footer").textContent = report.footer;
+document.getElementById("project").append(...projectLink(report.project));
+explainStatic();
 
-/** A section; one that fails says so in its place, and leaves the others alone. */
+/** The project's name and version, with its address if that is known. */
+function projectLink({ version, url }) {
+  const name = `dico ${version}`.trim();
+  return ["· Made with ", url ? element("a", { href: url }, name) : name];
+}
+
+/** A section, whose first words explain themselves. One that fails says so in its place, and leaves the others be. */
 function built(id, build) {
   try {
-    return build(report, selection);
+    const part = build(report, selection);
+    const lead = part?.querySelector(".lead");
+    lead?.replaceChildren(...glossed(lead.textContent));
+    return part;
   } catch (error) {
     console.error(error);
     const title = id[0].toUpperCase() + id.slice(1);
@@ -43,6 +58,11 @@ function built(id, build) {
 window.dico = {
   report,
   Policy,
+  Random,
   sndAt,
-  policy: (level, run = 0) => new Policy(report.runs[run].live.networks.find((network) => network.level === level)),
+  TASKS,
+  policy: (level, run = 0) => {
+    const { networks, controlled } = report.runs[run].live;
+    return new Policy(networks.find((network) => network.level === level).policies[controlled]);
+  },
 };

@@ -1,10 +1,11 @@
 /** Diversity maps: how far apart the agents' actions are at every place, a panel for each level. */
 
-import { quantised } from "./data.js";
+import { quantised } from "./decode.js";
 import { chooser, element, redraw, sceneKey, section, sharp, swatch } from "./dom.js";
 import { levelLabel, levelName, number } from "./format.js";
 import { colourBar, colourScale, paintField } from "./heat.js";
 import { Episode, placeOf, viewOf } from "./scene.js";
+import { pointing } from "./tip.js";
 
 const TITLE = "Diversity maps";
 const LEAD = "How far apart the agents' policies are at every place where an agent could stand: brighter is more "
@@ -57,12 +58,11 @@ function mapPanel(report, run, panel, most, colour, selection) {
     const under = (context) => paintMap(context, field, most, colour, view);
     scene.draw(sharp(canvas, view.width, view.height), view, 0, { trails: false, under });
   };
-  canvas.addEventListener("pointermove", (event) => {
+  pointing(canvas, (event) => {
     const { left, top, width, height } = canvas.getBoundingClientRect();
     const here = field.at((event.clientX - left) / width, 1 - (event.clientY - top) / height);
     reading.textContent = `here ${number(here)}`;
-  });
-  canvas.addEventListener("pointerleave", () => (reading.textContent = mean));
+  }, () => (reading.textContent = mean));
   redraw(canvas, draw);
   const update = () => (node.hidden = !selection.shows(run.index, panel.level));
   update();

@@ -1,6 +1,6 @@
 /** DiCo's policies in the browser: what `DiCo.everyone` computes in PyTorch, from the same weights. */
 
-import { floats, packed } from "./data.js";
+import { floats, packed } from "./decode.js";
 
 const SMALLEST = 1e-8; // measured diversity counts as no less, so that the scale stays finite
 const MIN_STD = 0.01; // of the shared standard deviation
@@ -12,7 +12,10 @@ function softplus(x) {
 function decodeLayer({ inputs, outputs, bits, weight, step, bias }) {
   const steps = floats(step);
   const whole = packed(weight, bits, inputs * outputs);
-  const values = Float64Array.from(whole, (value, index) => value * steps[index % outputs]);
+  const values = new Float64Array(whole.length);
+  for (let row = 0, at = 0; row < inputs; row++) {
+    for (let column = 0; column < outputs; column++, at++) values[at] = whole[at] * steps[column];
+  }
   return { inputs, outputs, weight: values, bias: Float64Array.from(floats(bias)) };
 }
 
@@ -92,6 +95,8 @@ export class Policy {
     this.most = encoded.most ?? Infinity;
     this.degree = encoded.degree;
     this.lone = encoded.lone; // the scale of a lone agent, who has no diversity
+    this.dial = encoded.dial; // of one set of networks for all levels: the levels, and the estimate at each
+    this.toldAlways = encoded.told; // what networks that are told a desired diversity are told, if not what is desired
     this.width = kind === "deterministic" ? actions : 2 * actions;
     this.shared = shared.map(decodeLayer);
     this.deviations = deviations.map((layers) => layers.map(decodeLayer));
@@ -102,14 +107,41 @@ export class Policy {
     return Math.min(Math.max(this.estimate, this.least), this.most);
   }
 
+  /** The diversity of the unscaled deviations: of a dial, interpolated between its levels. */
+  estimateAt(desired) {
+    if (!this.dial) return this.estimate;
+    const { levels, estimates } = this.dial;
+    const told = this.toldAt(desired);
+    const above = levels.findIndex((level) => level > told);
+    const next = above < 0 ? levels.length - 1 : above;
+    const share = (told - levels[next - 1]) / (levels[next] - levels[next - 1]);
+    return estimates[next - 1] + share * (estimates[next] - estimates[next - 1]);
+  }
+
   /** The factor on the deviations for a desired diversity. */
   scale(desired = this.trained) {
     if (this.agents === 1) return this.lone;
-    return (desired / Math.max(this.estimate, SMALLEST)) ** (1 / this.degree);
+    return (desired / Math.max(this.estimateAt(desired), SMALLEST)) ** (1 / this.degree);
   }
 
-  homogeneous(obs, rows) {
-    const raw = evaluate(this.shared, obs, rows);
+  /** What a dial's networks are told: what is desired, within what they were trained for. */
+  toldAt(desired) {
+    const { levels } = this.dial;
+    return Math.min(Math.max(desired, levels[0]), levels.at(-1));
+  }
+
+  /** The networks' inputs: observations, and of a dial the desired diversity beside each. */
+  inputs(obs, rows, desired) {
+    const told = this.dial ? this.toldAt(desired) : this.toldAlways;
+    if (told === null || told === undefined) return obs;
+    const width = obs.length / rows;
+    const out = new Float64Array(rows * (width + 1)).fill(told);
+    for (let row = 0; row < rows; row++) out.set(obs.subarray(row * width, (row + 1) * width), row * (width + 1));
+    return out;
+  }
+
+  homogeneous(inputs, rows) {
+    const raw = evaluate(this.shared, inputs, rows);
     const out = meaning(raw, rows, this.actions, this.width, { std: this.kind !== "agent_std_paper", least: MIN_STD });
     if (!this.squash) return out;
     for (let row = 0; row < rows; row++) {
@@ -121,21 +153,23 @@ export class Policy {
     return out;
   }
 
-  deviation(agent, obs, rows) {
-    const raw = evaluate(this.deviations[agent], obs, rows);
+  deviation(agent, inputs, rows) {
+    const raw = evaluate(this.deviations[agent], inputs, rows);
     return meaning(raw, rows, this.actions, this.width, { std: this.kind.startsWith("agent_std") });
   }
 
-  /** The two terms at each row, before any scale: they stay the same while the desired diversity moves. */
-  terms(obs, rows) {
+  /** The two terms at each row, before any scale: they stay the same while the desired diversity moves, unless the
+   * networks are a dial's. */
+  terms(obs, rows, desired = this.trained) {
+    const inputs = this.inputs(obs, rows, desired);
     const deviation = new Float64Array(rows * this.agents * this.width);
     for (let agent = 0; agent < this.agents; agent++) {
-      const own = this.deviation(agent, obs, rows);
+      const own = this.deviation(agent, inputs, rows);
       for (let row = 0; row < rows; row++) {
         deviation.set(own.subarray(row * this.width, (row + 1) * this.width), (row * this.agents + agent) * this.width);
       }
     }
-    return { rows, homogeneous: this.homogeneous(obs, rows), deviation };
+    return { rows, homogeneous: this.homogeneous(inputs, rows), deviation };
   }
 
   /** Every agent's output at every row, scaled: (rows, agents, width). */
@@ -147,16 +181,17 @@ export class Policy {
   }
 
   everyone(obs, rows, desired = this.trained) {
-    return this.scaled(this.terms(obs, rows), desired);
+    return this.scaled(this.terms(obs, rows, desired), desired);
   }
 
   /** The mean action in the action box, as the agents act without noise: (agents, obs) -> (agents, actions). */
   act(obs, desired = this.trained) {
     const scale = this.scale(desired);
-    const inputs = obs.length / this.agents;
+    const inputs = this.inputs(obs, this.agents, desired);
+    const width = inputs.length / this.agents;
     const actions = [];
     for (let agent = 0; agent < this.agents; agent++) {
-      const own = obs.subarray(agent * inputs, (agent + 1) * inputs);
+      const own = inputs.subarray(agent * width, (agent + 1) * width);
       const shared = this.homogeneous(own, 1);
       const deviation = this.deviation(agent, own, 1);
       actions.push(this.inBox(shared.map((value, k) => value + scale * deviation[k])));

@@ -1,12 +1,14 @@
 /** A task's scene on a canvas: circles, boxes, lines and cells at any step of an episode. */
 
-import { bytes, floats, quantised, words } from "./data.js";
+import { bytes, floats, quantised, words } from "./decode.js";
 import { themeColour } from "./dom.js";
 import { linear } from "./format.js";
 import { paintField } from "./heat.js";
 
 const BLACK = 64; // a colour whose channels are all below this is called black, and a dark page would hide it
 const TRAIL = 100; // steps over which a trail fades, as in the figures
+const AGENTS = ["agent", "adversary"]; // the roles of what acts
+const WIDER = 0.45; // how much larger an agent is drawn for each one that stands on it, so that all are seen
 const [FRESH, OLD] = [0.85, 0.3]; // how strong it is at first and in the end: stronger than on paper, for dark pages
 
 /** World to pixels in a square or wider canvas, y upwards. */
@@ -103,7 +105,18 @@ export class Episode {
     context.globalAlpha = 1;
   }
 
-  drawCircle(context, view, { colour, filled, radius, place, visible }, step, mapped) {
+  /** How many agents stand on a circle, if it is an agent, and would hide it. */
+  under(circle, step) {
+    if (!AGENTS.includes(circle.role)) return 0;
+    const [x, y] = this.at(step, circle.place);
+    const later = this.circles.slice(this.circles.indexOf(circle) + 1).filter(({ role }) => AGENTS.includes(role));
+    const near = ([u, v]) => Math.hypot(x - u, y - v) < circle.radius / 2;
+    return later.filter(({ place }) => near(this.at(step, place))).length;
+  }
+
+  drawCircle(context, view, circle, step, mapped) {
+    const { colour, filled, place, visible } = circle;
+    const radius = circle.radius * (1 + WIDER * this.under(circle, step));
     const [x, y] = this.at(step, place);
     if (visible && !visible[step]) gone(context, view.toX(x), view.toY(y), radius * view.scale, seen(colour));
     else disc(context, view.toX(x), view.toY(y), radius * view.scale, seen(colour), filled, mapped);
@@ -126,7 +139,7 @@ export function placeOf([left, right, bottom, top], { toX, toY }) {
   return [toX(left), toY(top), toX(right) - toX(left), toY(bottom) - toY(top)];
 }
 
-/** A disc, or a ring; outlined in white where it lies on a map. */
+/** A disc, or a ring; outlined in white, more so where it lies on a map. */
 export function disc(context, x, y, radius, colour, filled, outlined) {
   context.beginPath();
   context.arc(x, y, Math.max(radius, 2.5), 0, 2 * Math.PI);
@@ -134,9 +147,9 @@ export function disc(context, x, y, radius, colour, filled, outlined) {
     context.fillStyle = colour;
     context.fill();
   }
-  if (outlined) {
+  if (outlined || filled) {
     context.strokeStyle = "#ffffff";
-    context.lineWidth = filled ? 1.5 : 5;
+    context.lineWidth = filled ? (outlined ? 1.5 : 1) : 5;
     context.stroke();
   }
   if (!filled) {

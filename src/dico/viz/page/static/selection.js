@@ -5,7 +5,20 @@ import { levelLabel, levelName } from "./format.js";
 
 /** How the lines of the first, second, ... run are broken, and what marks their points. */
 export const DASHES = ["", "2 3", "10 3 2 3", "14 4", "6 2 2 2 2 2", "1 5"];
+const MANY = 6; // from more levels on, lines have patterns besides colours
+const PATTERNS = ["", "7 3", "2 3"];
 export const MARKS = ["●", "■", "▲", "◆", "▼", "✚"];
+
+/** How a line is broken: by its run where there are several, else by its level where those are many. */
+export function dashesOf(report, run, level) {
+  if (report.runs.length > 1) return DASHES[run % DASHES.length];
+  if (!manyLevels(report)) return "";
+  return PATTERNS[report.levels.findIndex(({ text }) => text === level) % PATTERNS.length];
+}
+
+export function manyLevels({ levels }) {
+  return levels.length > MANY;
+}
 
 /** Makes the colours of the levels those of the theme: a little lighter on a dark page. */
 export function paintLevels(report) {
@@ -51,7 +64,7 @@ export function legend(report, selection) {
     return button;
   };
   const levels = report.levels.map(({ text, colour }) =>
-    chip(`level ${text}`, swatch(colour), levelLabel(text),
+    chip(`level ${text}`, levelMark(report, text, colour), levelLabel(text),
       `Show or hide the members with ${levelName(report, text)}`));
   const groups = [element("div", { class: "chips", role: "group", "aria-label": "Levels shown" },
     element("span", { class: "chips-name" }, title[0].toUpperCase() + title.slice(1)), levels)];
@@ -64,6 +77,12 @@ export function legend(report, selection) {
   return groups;
 }
 
+/** How a level is drawn: its colour, and where levels are many the pattern of its lines too. */
+export function levelMark(report, level, colour) {
+  if (report.runs.length > 1 || !manyLevels(report)) return swatch(colour);
+  return shortLine(colour, dashesOf(report, 0, level), 28);
+}
+
 /** How a run is drawn: the mark of its points on the pattern of its lines. */
 export function runMark(index) {
   const mark = element("span", {}, MARKS[index % MARKS.length]);
@@ -72,7 +91,11 @@ export function runMark(index) {
 
 /** A short piece of a run's lines. */
 export function runLine(index, colour) {
-  const look = { stroke: colour, "stroke-dasharray": DASHES[index % DASHES.length] };
-  const line = svg("line", { x1: 1, x2: 39, y1: 5, y2: 5, ...look });
-  return svg("svg", { class: "run-line", viewBox: "0 0 40 10", width: 40, height: 10, "aria-hidden": "true" }, line);
+  return shortLine(colour, DASHES[index % DASHES.length], 40);
+}
+
+function shortLine(colour, dashes, width) {
+  const line = svg("line", { x1: 1, x2: width - 1, y1: 5, y2: 5, stroke: colour, "stroke-dasharray": dashes });
+  const size = { viewBox: `0 0 ${width} 10`, width, height: 10 };
+  return svg("svg", { class: "run-line", ...size, "aria-hidden": "true" }, line);
 }

@@ -1,25 +1,29 @@
 /** What came out, in numbers. */
 
 import { element, section, swatch } from "./dom.js";
+import { downloads } from "./download.js";
 import { decimalsOf, frames, interval, levelLabel, percent, percentDecimals, percentInterval } from "./format.js";
 import { plural } from "./format.js";
+import { glossed } from "./glossary.js";
 import { runMark } from "./selection.js";
 
-export function heading({ runs, facts }) {
+export function heading({ runs, facts, findings }) {
   const title = runs.length > 1 ? `${runs.length} runs compared` : runs[0].name;
   const badges = runs.filter(({ progress }) => progress.frames < progress.total).map(({ name, progress }) => {
     const whose = runs.length > 1 ? `${name} has ` : "";
     const done = `${frames(progress.frames)} of ${frames(progress.total)} frames per member so far`;
     return element("p", { class: "badge" }, `Not finished: ${whose}${done}`);
   });
-  return [element("h1", {}, title), element("p", { class: "facts" }, facts.join(" · ")), ...badges];
+  const told = findings.map((text) => element("p", { class: "finding" }, glossed(text)));
+  return [element("h1", {}, title), ...told, element("p", { class: "facts" }, facts.join(" · ")), ...badges];
 }
 
 export function summary(report) {
   const notes = report.notes.map((note) => element("li", {}, note));
   return section("summary", "Summary", report.statistic.table,
     report.runs.length > 1 ? null : element("div", { class: "tiles" }, tiles(report.runs[0], report.grouping)),
-    element("div", { class: "scroll panel" }, table(report)),
+    element("div", { class: "scroll panel", tabindex: "0", role: "region", "aria-label": "Table" }, table(report)),
+    downloads("summary", { table: () => tableRows(report) }),
     notes.length ? element("ul", { class: "notes" }, notes) : null);
 }
 
@@ -42,13 +46,22 @@ function tiles(run, { sample }) {
     element("span", { class: "muted" }, note)));
 }
 
+/** The table's numbers, unrounded. */
+function tableRows({ runs, metric, grouping }) {
+  const ends = (name) => [name, `${name} low`, `${name} high`];
+  const head = ["run", "level", `${grouping.sample}s`, "diverged", ...ends("reward per step"),
+    ...ends(`measured ${metric}`), ...ends("tracking error")];
+  return [head, ...runs.flatMap((run) => run.summary.map((row) =>
+    [run.name, row.level, row.seeds, row.diverged, ...row.reward, ...row.diversity, ...row.tracking]))];
+}
+
 function table(report) {
   const rows = report.runs.flatMap((run, index) => run.summary.map((row) => ({ run, index, row })));
   const columns = columnsOf(report, rows.map(({ row }) => row));
   const several = report.runs.length > 1;
   const names = [...(several ? ["run"] : []), report.grouping.title];
   const head = element("tr", {}, names.map((name) => element("th", { scope: "col" }, name)),
-    columns.map(({ name }) => element("th", { scope: "col", class: "number" }, name)));
+    columns.map(({ name }) => element("th", { scope: "col", class: "number" }, glossed(name, 1))));
   const body = rows.map(({ run, index, row }) => {
     const { colour } = report.levels.find(({ text }) => text === row.level);
     const best = run.best === row.level;

@@ -2,6 +2,14 @@
 
 import { element } from "./dom.js";
 
+/** Follows what points at a node: a mouse while it is there, a finger by a tap that stays until another one. */
+export function pointing(node, follow, leave) {
+  for (const name of ["pointermove", "pointerdown"]) node.addEventListener(name, follow);
+  node.addEventListener("pointerleave", ({ pointerType }) => pointerType === "touch" || leave());
+  node.addEventListener("blur", leave);
+  document.addEventListener("pointerdown", ({ target }) => node.contains(target) || leave());
+}
+
 export class Tip {
   constructor(box) {
     this.box = box;

@@ -1,0 +1,98 @@
+"""Words into options by tyro, whose errors become a line each: what is wrong, and what was perhaps meant."""
+
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import redirect_stderr
+from dataclasses import fields, is_dataclass
+from difflib import get_close_matches
+from io import StringIO
+from itertools import groupby
+from typing import Any, get_args, get_type_hints
+
+import tyro
+
+OTHERS = {
+    "--total-timesteps": "--frames", "--total-frames": "--frames", "--timesteps": "--frames",
+    "--num-envs": "--envs", "--n-envs": "--envs", "--num-workers": "--envs",
+    "--num-steps": "--frames-per-batch", "--n-steps": "--frames-per-batch", "--rollout-length": "--frames-per-batch",
+    "--learning-rate": "--lr", "--batch-size": "--minibatch (PPO) or --batch", "--minibatch-size": "--minibatch",
+    "--update-epochs": "--epochs", "--n-epochs": "--epochs", "--ent-coef": "--entropy", "--entropy-coef": "--entropy",
+    "--clip-coef": "--clip", "--clip-range": "--clip", "--buffer-size": "--replay", "--discount": "--gamma",
+    "--seed": "--seeds COUNT and --first-seed", "--algo": "--algorithm", "--cuda": "--device cuda",
+    "--gpu": "--device cuda", "--track": "--wandb", "--desired-snd": "--snd", "--output": "--run", "--logdir": "--run",
+    "--env": "the task's name, which comes first", "--env-id": "the task's name, which comes first",
+    "--task": "the task's name, which comes first",
+}  # fmt: skip
+"""What other libraries call it, and what it is called here."""
+BOX = "╭╮╰╯│|+"
+"""Drawn around an error, as far as the terminal has the letters."""
+UNKNOWN = re.compile(r"Unrecognized options?: (.*)")
+NO_NUMBER = re.compile(r"Error parsing (\S+): (?:invalid literal for int|could not convert string to float).*?: ('.*')")
+
+
+def parse_words(kind: Any, words: Sequence[str], prog: str, **options: Any) -> Any:
+    """The options that words give; an error in a line if they give none.
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass
+    ... class Options:
+    ...     frames: int = 1
+    >>> parse_words(Options, ["--frames", "3"], "dico train").frames
+    3
+    >>> parse_words(Options, ["--total-timesteps", "3"], "dico train")
+    Traceback (most recent call last):
+    ValueError: there is no option --total-timesteps: it is --frames here (dico train --help tells all)
+    """
+    said = StringIO()
+    try:
+        with redirect_stderr(said):
+            return tyro.cli(kind, args=list(words), prog=prog, **options)
+    except SystemExit as stop:
+        if not stop.code:
+            raise
+        raise ValueError(f"{_in_a_line(said.getvalue(), kind)} ({prog} --help tells all)") from None
+    finally:
+        if sys.exc_info()[0] is None and said.getvalue():
+            sys.stderr.write(said.getvalue())
+
+
+def _in_a_line(text: str, kind: Any) -> str:
+    """What a box of several lines says first, in our words."""
+    lines = [line.strip(BOX + " ") for line in text.splitlines()[1:]]
+    parts = [list(part) for is_rule, part in groupby(lines, lambda line: not line.strip("─-")) if not is_rule]
+    said = " ".join(" ".join(parts[0]).split()) if parts else "these words cannot be read"
+    if unknown := UNKNOWN.match(said):
+        return _unknown(unknown[1].split(", "), kind)
+    if wrong := NO_NUMBER.match(said):
+        return f"{wrong[1]} must be a number{'' if 'float' in said else ' without a fraction'}, got {wrong[2]}"
+    return said.removeprefix("Error parsing settings: ").removeprefix("Error parsing session: ")
+
+
+def _unknown(words: Sequence[str], kind: Any) -> str:
+    flag = next((word for word in words if word.startswith("--")), None)
+    if flag is None:
+        return f"there is nothing to do with {' '.join(words)!r}"
+    name = flag.partition("=")[0].replace("_", "-")
+    meant = OTHERS.get(name)
+    known = set(flags_of(kind))
+    if meant is not None and (meant in known or " " in meant) and ("--frames" in known or meant in known):
+        return f"there is no option {flag}: it is {meant} here"
+    near = get_close_matches(name, known, n=1)
+    return f"there is no option {flag}" + (f"; did you mean {near[0]}?" if near else "")
+
+
+def flags_of(kind: Any) -> Iterator[str]:
+    """The options of a dataclass and of those in it; what has no name, but a place, is no option."""
+    types = get_type_hints(kind, include_extras=True)
+    for each in fields(kind):
+        parts = (types[each.name], *get_args(types[each.name]))
+        inner = [part for part in parts if is_dataclass(part)]
+        if inner:
+            yield from flags_of(inner[0])
+        elif not any(_is_positional(part) for part in parts):
+            yield f"--{each.name.replace('_', '-')}"
+
+
+def _is_positional(part: Any) -> bool:
+    return part in get_args(tyro.conf.Positional[int])[1:]

@@ -1,0 +1,65 @@
+"""``dico list``."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+from tyro.conf import Positional
+
+from dico.commands import say
+from dico.runs import Run, RunError, load
+from dico.runs.folder import checkpoint_folders
+from dico.training.lock import is_held
+
+DEEP = 3
+"""Folders below a place in which runs are looked for."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What it takes."""
+
+    places: Positional[tuple[Path, ...]] = (Path("runs"),)
+    """Run folders, or folders that have some in them."""
+
+
+def run(options: Options, console: Console) -> int:
+    """Print a table of the runs, oldest first."""
+    found = [folder for place in options.places for folder in _run_folders(place)]
+    if not found:
+        say(f"no runs under {', '.join(map(str, options.places))}; dico train writes some", console)
+        return 0
+    table = Table()
+    for column in ("run", "task", "algorithm", "members", "frames", "state"):
+        table.add_column(column, justify="right" if column in ("members", "frames") else "left", overflow="fold")
+    for folder in sorted(found, key=lambda path: (path / "config.json").stat().st_mtime):
+        table.add_row(*_cells(folder))
+    console.print(table)
+    return 0
+
+
+def _run_folders(place: Path) -> list[Path]:
+    """The place itself, or what is not too far below it; a place that is not there is an error."""
+    if not place.exists() and place != Path("runs"):
+        raise RunError(f"{place} does not exist: give run folders, or folders that have some in them")
+    below = ["/".join(["*"] * depth + ["config.json"]) for depth in range(DEEP)]
+    return [file.parent for pattern in below for file in sorted(place.glob(pattern)) if file.is_file()]
+
+
+def _cells(folder: Path) -> list[str]:
+    try:
+        opened = load(folder)
+    except (RunError, OSError) as error:
+        return [str(folder), "", "", "", "", f"cannot be opened: {error}".partition("\n")[0]]
+    done = max(checkpoint_folders(folder), default=0)
+    wanted, batch = opened.config["frames"], opened.config["frames_per_batch"]
+    total = -(-wanted // batch) * batch
+    names = [str(folder), opened.config["task"], opened.config["algorithm"], str(len(opened.members))]
+    return [*names, f"{done:,} of {total:,}", _state(opened, done >= total)]
+
+
+def _state(opened: Run, is_finished: bool) -> str:
+    if is_held(opened.folder):
+        return "in training"
+    return "finished" if is_finished else "interrupted"

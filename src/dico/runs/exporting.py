@@ -1,0 +1,29 @@
+"""Policies of a run as files that act without dico (:mod:`dico.exporting`)."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from dico._files import plain, write_json
+from dico.exporting import ENDINGS, export
+from dico.policy import DiCo
+from dico.runs.schema import RunError
+
+
+def export_groups(
+    to: Path, groups: Sequence[str], policy_of: Callable[[str], DiCo], about: Mapping[str, Any]
+) -> list[Path]:
+    """Write the policies of one group into a file, or of all into a folder; what was written.
+
+    A folder gets each group's policies in both formats, and ``policy.json``, which tells whose they are.
+    """
+    told = {name: plain({**about, "group": name}) for name in groups}
+    if to.suffix in ENDINGS:
+        if len(groups) > 1:
+            raise RunError(f"there are the groups {', '.join(groups)}: choose one of them, or give a folder for all")
+        return [export(policy_of(groups[0]), to, about=told[groups[0]])]
+    if to.suffix or to.is_file():
+        raise RunError(f"policies are exported to a file {' or '.join(ENDINGS)}, or to a folder, got {to}")
+    files = [export(policy_of(name), to / (name + ending), about=told[name]) for name in groups for ending in ENDINGS]
+    write_json(to / "policy.json", told)
+    return [*files, to / "policy.json"]

@@ -1,0 +1,64 @@
+"""All pieces of a run as one run folder again."""
+
+import json
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from dico._files import flush, write_json
+from dico.runs import load
+from dico.runs.folder import checkpoint_folders
+from dico.scale.gather import Source, gather
+from dico.scale.gather_rows import Places, gather_rows
+from dico.scale.pieces import Piece, Pieces
+from dico.training.config import Config
+from dico.training.options import SessionOptions
+
+
+def join(config: Config, options: SessionOptions, pieces: Pieces) -> None:
+    """Write what one process would have written, see that it can be read, and only then remove the pieces.
+
+    Killed at any moment, it can be done again: as long as the plan is there, the pieces are what counts.
+    """
+    every, run = pieces.read(), pieces.run
+    sources = [Source.newest(pieces.folder(piece), len(piece.members)) for piece in every]
+    gather(config, options, sources, places_of(every), run)
+    write_json(run / "machine.json", _machine([pieces.folder(piece) for piece in every]))
+    last = sources[0].checkpoint.frames
+    for frames, path in checkpoint_folders(run).items():  # of a run that one process began
+        if frames < last:
+            shutil.rmtree(path)
+    newest = load(run).newest
+    assert newest is not None
+    assert newest.frames == last
+    aside = run / ".pieces.joined"
+    shutil.rmtree(aside, ignore_errors=True)
+    pieces.path.rename(aside)
+    flush(run)
+    shutil.rmtree(aside, ignore_errors=True)
+
+
+def show_rows(pieces: Pieces) -> None:
+    """Write the metrics that there are so far, so that figures and page can show them."""
+    every = pieces.read()
+    paths = [pieces.folder(piece) / "metrics.jsonl" for piece in every]
+    gather_rows(paths, places_of(every), pieces.run / "metrics.jsonl")
+
+
+def places_of(pieces: Sequence[Piece]) -> Places:
+    """Where each member of the whole is."""
+    where = {member: (k, place) for k, piece in enumerate(pieces) for place, member in enumerate(piece.members)}
+    return [where[member] for member in sorted(where)]
+
+
+def _machine(folders: Sequence[Path]) -> dict[str, object]:
+    """What all of them ran on: what they have in common, and each that differs once, with a comma."""
+    found = []
+    for folder in folders:
+        try:
+            found.append(json.loads((folder / "machine.json").read_text()))
+        except (OSError, ValueError):
+            continue
+    names = dict.fromkeys(name for each in found for name in each)
+    values = {name: list(dict.fromkeys(each.get(name) for each in found)) for name in names}
+    return {name: own[0] if len(own) == 1 else ", ".join(map(str, own)) for name, own in values.items()}

@@ -1,0 +1,145 @@
+"""The pieces of a run: which members each has, how each ended, and who drives them."""
+
+import shutil
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from dico._files import is_sealed, sealed, write_json
+from dico.runs import RunError
+from dico.runs.folder import checkpoint_folders
+from dico.runs.reading import parse_json, read_json
+from dico.runs.schema import PIECES
+
+PLAN, DRIVER = "plan.json", "driver.json"
+SECONDS_WITHOUT_DRIVER = 60.0
+"""After which a worker takes its driver to be gone, if it depends on one."""
+State = Literal["begun", "finished", "stopped", "memory", "failed"]
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Some members of a population."""
+
+    name: str
+    members: tuple[int, ...]
+    """Their places in the whole population, rising."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How far a worker came with a piece; one that was killed leaves it at ``begun``."""
+
+    state: State
+    error: str = ""
+    """What went wrong, in a line."""
+
+
+class Pieces:
+    """What is in ``RUN/pieces``; drivers and workers know of each other by it alone."""
+
+    def __init__(self, run: Path):
+        self.run, self.path = run, run / PIECES
+
+    @property
+    def exist(self) -> bool:
+        """Whether the run is cut into pieces, and not yet joined."""
+        return (self.path / PLAN).is_file()
+
+    def read(self) -> list[Piece]:
+        """All pieces, by the plan."""
+        path = self.path / PLAN
+        saved = read_json(path)
+        if not isinstance(saved, dict) or not is_sealed(saved):
+            raise RunError(f"{path} was changed since it was written: the run cannot be gone on with")
+        return [Piece(each["name"], tuple(each["members"])) for each in saved["pieces"]]
+
+    def write(self, pieces: Sequence[Piece]) -> None:
+        """Make it the plan; what is beside the pieces that it names is of no piece any more."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        write_json(self.path / PLAN, sealed({"pieces": [asdict(piece) | {"members": list(piece.members)}
+                                                        for piece in pieces]}))  # fmt: skip
+        known = {piece.name for piece in pieces}
+        for path in self.path.glob("[0-9]*"):
+            if path.name.split(".")[0] not in known:
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+    def new_names(self, count: int) -> list[str]:
+        """Names that no piece has had."""
+        written = [path.name.split(".")[0] for path in self.path.glob("[0-9]*")]
+        first = 1 + max(map(int, [*written, *(piece.name for piece in self.read())]))
+        return [f"{first + k:03d}" for k in range(count)]
+
+    def folder(self, piece: Piece) -> Path:
+        """Its run folder."""
+        return self.path / piece.name
+
+    def log(self, piece: Piece) -> Path:
+        """What its workers have said."""
+        return self.path / f"{piece.name}.log"
+
+    def frames(self, piece: Piece) -> int:
+        """Of its newest checkpoint, whole or not."""
+        return max(checkpoint_folders(self.folder(piece)), default=0)
+
+    def outcome(self, piece: Piece) -> Outcome | None:
+        """How far a worker came; None if none has begun."""
+        try:
+            return Outcome(**parse_json(self._outcome(piece)))
+        except (FileNotFoundError, RunError, TypeError):  # not there, or not ours
+            return None
+
+    def note(self, piece: Piece, outcome: Outcome | None) -> None:
+        """Say how far a worker came, or that none has begun."""
+        if outcome is None:
+            self._outcome(piece).unlink(missing_ok=True)
+        else:
+            write_json(self._outcome(piece), asdict(outcome))
+
+    def _outcome(self, piece: Piece) -> Path:
+        return self.path / f"{piece.name}.json"
+
+
+class Driver:
+    """The process that drives the pieces of a run, as its workers see it: whose they are, and whether to go on.
+
+    A driver that takes over from another has another id, and the workers of the one before it stop, with a checkpoint.
+    """
+
+    def __init__(self, pieces: Pieces):
+        self.path, self.id = pieces.path / DRIVER, uuid.uuid4().hex
+        self.beats, self.stop = 0, False
+
+    def beat(self) -> None:
+        """Show that it is there."""
+        self.beats += 1
+        write_json(self.path, {"id": self.id, "beat": self.beats, "stop": self.stop})
+
+    def ask_to_stop(self) -> None:
+        """Ask all workers to stop after their iteration."""
+        self.stop = True
+        self.beat()
+
+
+class Driven:
+    """A worker's view of its driver; ``outlives`` it or not."""
+
+    def __init__(self, pieces: Pieces, driver: str, *, outlives: bool, now: Callable[[], float] = time.monotonic):
+        self.path, self.driver, self.outlives, self.now = pieces.path / DRIVER, driver, outlives, now
+        self.beat: Any = None
+        self.when = now()
+
+    def should_stop(self) -> bool:
+        """Whether it was asked to, another driver has taken over, or there has been no sign of its own for long."""
+        try:
+            said = parse_json(self.path)
+        except (OSError, RunError):
+            said = {}
+        if said.get("id", self.driver) != self.driver or said.get("stop"):
+            return True
+        if said.get("beat") != self.beat:
+            self.beat, self.when = said.get("beat"), self.now()
+        return not self.outlives and self.now() - self.when > SECONDS_WITHOUT_DRIVER

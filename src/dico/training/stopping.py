@@ -1,0 +1,74 @@
+"""How a training is asked to end: by a signal, or by something that it looks at after each iteration."""
+
+import math
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from dico.training.blocks import AnyPopulation
+
+ENDING = [number for name in ("SIGINT", "SIGTERM", "SIGHUP") if (number := getattr(signal, name, None)) is not None]
+"""Requests to end: by Ctrl-C, by a scheduler or ``kill``, by a terminal that closes."""
+AT_ONCE = 0.3
+"""Seconds within which two requests are one."""
+
+
+class Interrupted(Exception):  # noqa: N818
+    """The user stopped the training; a checkpoint is written."""
+
+
+@contextmanager
+def stopping(say: Callable[[str], None]) -> Iterator[threading.Event]:
+    """Ctrl-C once, or another request to end: stop after this iteration. Twice: at once, the last checkpoint intact.
+
+    What comes twice within a moment, to a process and to its group, is one request.
+    """
+    stop = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield stop
+        return
+    since = math.inf
+
+    def request(signum: int, frame: object) -> None:  # noqa: ARG001
+        nonlocal since
+        if stop.is_set() and time.monotonic() - since > AT_ONCE:
+            raise KeyboardInterrupt
+        if not stop.is_set():
+            since = time.monotonic()
+            stop.set()
+            say("stopping after this iteration, with a checkpoint; press Ctrl-C again to stop at once")
+
+    before = {number: signal.signal(number, request) for number in ENDING}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+class StopWhen:
+    """An observer that stops the training, with a checkpoint, once something is so after an iteration.
+
+    Where whoever started it is no more, for example: ``StopWhen(lambda: os.getppid() != parent)``.
+    """
+
+    def __init__(self, is_so: Callable[[], bool]):
+        self.is_so = is_so
+
+    def begin(self, population: AnyPopulation, folder: Path) -> None:
+        """Nothing yet."""
+
+    def say(self, message: str) -> None:
+        """Others say it."""
+
+    def iteration(self, rows: Sequence[dict[str, Any]], seconds: float) -> None:  # noqa: ARG002
+        """As a scheduler does it."""
+        if self.is_so():
+            signal.raise_signal(signal.SIGTERM)
+
+    def end(self) -> None:
+        """Nothing to tidy up."""

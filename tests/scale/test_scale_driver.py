@@ -1,0 +1,251 @@
+"""What the driver does with pieces that end in every way, without starting a process."""
+
+import signal
+from contextlib import suppress
+
+import pytest
+from pieced import OFTEN, Inline, Listener, assert_same_runs, small
+
+import dico
+from dico.runs import RunError, load
+from dico.scale import start
+from dico.scale.backends import BackendLost, Ended
+from dico.scale.pieces import Outcome
+from dico.scale.worker import work
+from dico.training.population import Population
+from dico.training.session import resume
+from dico.training.stopping import Interrupted
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory):
+    """The sweep in one process."""
+    folder = tmp_path_factory.mktemp("expected") / "run"
+    dico.train(small(), folder, device="cpu", checkpoint_every=1)
+    return folder
+
+
+def test_pieces_come_to_what_one_process_does(tmp_path, expected):
+    listener, plans = Listener(), []
+    run = start.train(small(), tmp_path / "run", Inline(at_once=4), OFTEN, observers=[listener], announce=plans.append)
+    assert [piece.members for piece in plans[0].pieces] == [(0, 1), (2, 3), (4,), (5,)]
+    assert_same_runs(tmp_path / "run", expected)
+    assert run.session == load(expected).session
+    rows, seconds = listener.seen[-1]
+    assert [row["member"] for row in rows] == list(range(6))
+    assert seconds > 0
+    assert listener.population.finished
+
+
+def lose(times, after):
+    """Workers of the second piece that are gone after some iterations."""
+    left = [times]
+
+    def before(job):
+        if job.piece.name != "001" or not left[0]:
+            return None
+        left[0] -= 1
+        iterate, done = Population.iterate, [0]
+
+        def dying(self):
+            done[0] += 1
+            if done[0] > after:
+                raise SystemExit
+            return iterate(self)
+
+        with pytest.MonkeyPatch.context() as patch, suppress(SystemExit):
+            patch.setattr(Population, "iterate", dying)
+            work(str(job.pieces.run), job.piece.name, driver=job.driver, device="cpu")
+        return Ended(job.piece, "killed")
+
+    return before
+
+
+def test_a_lost_worker_is_replaced_from_its_checkpoint(tmp_path, expected):
+    listener = Listener()
+    start.train(small(), tmp_path / "run", Inline(before=lose(5, 1)), OFTEN, observers=[listener])
+    assert_same_runs(tmp_path / "run", expected)
+    assert "piece 001 lost its worker (killed): it goes on from 80 frames" in listener.said
+
+
+def test_workers_that_are_lost_again_and_again_are_given_up_and_the_others_finish(tmp_path, expected):
+    with pytest.raises(RunError, match=r"1 of 2 pieces failed, .*lost 4 workers.*dico resume .* --devices cpu"):
+        start.train(small(), tmp_path / "run", Inline(before=lose(99, 0)), OFTEN)
+    assert {row["member"] for row in load(tmp_path / "run").rows()} == {0, 1, 2}
+    start.resume(tmp_path / "run", Inline())
+    assert_same_runs(tmp_path / "run", expected)
+
+
+def exhausted(most, after, monkeypatch):
+    """A device that holds so many members."""
+    iterate = Population.iterate
+
+    def iterating(self):
+        if len(self.members) > most and self.iteration >= after:
+            raise dico.training.blocks.torch.OutOfMemoryError("CUDA out of memory")
+        return iterate(self)
+
+    monkeypatch.setattr(Population, "iterate", iterating)
+
+
+@pytest.mark.parametrize("after", [0, 2], ids=["at once", "after a checkpoint"])
+def test_a_piece_that_runs_out_of_memory_is_halved(tmp_path, expected, monkeypatch, after):
+    exhausted(2, after, monkeypatch)
+    listener, backend = Listener(), Inline()
+    start.train(small(), tmp_path / "run", backend, OFTEN, observers=[listener])
+    assert "piece 000 ran out of memory with 3 members: halved, into 2 and 1" in listener.said
+    assert len(set(backend.submitted)) == len(backend.submitted) == 6
+    assert_same_runs(tmp_path / "run", expected)
+
+
+def test_halving_keeps_replayed_frames(tmp_path, monkeypatch):
+    changes = {"algorithm": "iddpg"}
+    dico.train(small(**changes), tmp_path / "one", device="cpu", checkpoint_every=1)
+    exhausted(2, 3, monkeypatch)
+    start.train(small(**changes), tmp_path / "run", Inline(), OFTEN)
+    assert_same_runs(tmp_path / "run", tmp_path / "one")
+
+
+def test_one_member_that_does_not_fit_is_said(tmp_path, monkeypatch):
+    exhausted(0, 0, monkeypatch)
+    with pytest.raises(RunError, match=r"ran out of memory with one member.*it cannot be halved"):
+        start.train(small(snd=("0.3",), seeds=1), tmp_path / "run", Inline(), OFTEN)
+
+
+def test_an_engine_that_ends_a_worker_for_want_of_memory_has_it_halved(tmp_path, expected):
+    listener = Listener()
+
+    def before(job):
+        return Ended(job.piece, "killed by the node", out_of_memory=True) if len(job.piece.members) > 2 else None
+
+    start.train(small(), tmp_path / "run", Inline(before=before), OFTEN, observers=[listener])
+    assert_same_runs(tmp_path / "run", expected)
+    assert sum("halved" in message for message in listener.said) == 2
+
+
+def test_a_piece_that_raises_is_reported_and_the_others_finish(tmp_path, expected, monkeypatch):
+    iterate = Population.iterate
+
+    def raising(self):
+        if self.members[0].constraint == "free" and self.iteration == 2:
+            raise ZeroDivisionError("division by zero")
+        return iterate(self)
+
+    monkeypatch.setattr(Population, "iterate", raising)
+    listener = Listener()
+    with pytest.raises(
+        RunError, match=r"1 of 3 pieces failed, .*snd=free,seed=0; snd=free,seed=1\): ZeroDivisionError"
+    ):
+        start.train(small(), tmp_path / "run", Inline(at_once=3), OFTEN, observers=[listener])
+    assert sum("failed: ZeroDivisionError: division by zero" in message for message in listener.said) == 1
+    assert "Traceback" in (tmp_path / "run" / "pieces" / "002.log").read_text()
+    monkeypatch.setattr(Population, "iterate", iterate)
+    backend = Inline()
+    start.resume(tmp_path / "run", backend)
+    assert backend.submitted == ["002"]
+    assert_same_runs(tmp_path / "run", expected)
+
+
+def test_members_that_diverge_are_named_in_the_end(tmp_path, monkeypatch):
+    iterate = Population.iterate
+
+    def diverging(self):
+        return [row | ({"reward": float("nan")} if row["constraint"] == "0.3" else {}) for row in iterate(self)]
+
+    monkeypatch.setattr(Population, "iterate", diverging)
+    listener = Listener()
+    start.train(small(), tmp_path / "run", Inline(), OFTEN, observers=[listener])
+    assert listener.said[-1] == "2 of 6 members diverged: snd=0.3,seed=0; snd=0.3,seed=1"
+
+
+def stop_after(iterations):
+    """A user who presses Ctrl-C while the first piece trains."""
+
+    def before(job):
+        iterate, done = Population.iterate, [0]
+
+        def pressing(self):
+            done[0] += 1
+            if done[0] == iterations:
+                signal.raise_signal(signal.SIGINT)
+            return iterate(self)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Population, "iterate", pressing)
+            work(str(job.pieces.run), job.piece.name, driver=job.driver, device="cpu")
+        signal.raise_signal(signal.SIGINT)  # the worker has had it: here it is the driver's
+        return Ended(job.piece)
+
+    return before
+
+
+def test_stopped_it_goes_on_exactly_and_nowhere_else(tmp_path, expected):
+    backend = Inline(before=stop_after(3))
+    with pytest.raises(Interrupted, match=r"stopped at 60 frames, .*dico resume .*run --devices cpu"):
+        start.train(small(), tmp_path / "run", backend, OFTEN)
+    run = load(tmp_path / "run")
+    assert {row["member"] for row in run.rows()} == {0, 1, 2}
+    assert len(run.rows()) == 9
+    with pytest.raises(RunError, match="is trained in pieces: go on with"):
+        resume(tmp_path / "run")
+    with pytest.raises(RunError, match="exists already"):
+        start.train(small(), tmp_path / "run", Inline(), OFTEN)
+    start.resume(tmp_path / "run", Inline())
+    assert_same_runs(tmp_path / "run", expected)
+
+
+def test_a_run_that_one_process_began_goes_on_in_pieces_and_back(tmp_path, expected):
+    class Stop(Listener):
+        def iteration(self, rows, seconds):
+            if rows[0]["iteration"] == 2:
+                signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(Interrupted):
+        dico.train(small(), tmp_path / "run", device="cpu", checkpoint_every=1, observers=[Stop()])
+    start.resume(tmp_path / "run", Inline())
+    assert_same_runs(tmp_path / "run", expected)
+    assert len(load(tmp_path / "run").checkpoints()) == 1
+    assert start.resume(tmp_path / "run", Inline()).newest.frames == 240  # is finished
+    assert dico.resume(tmp_path / "run").newest.frames == 240
+
+
+def test_a_lost_engine_says_how_to_go_on(tmp_path, expected):
+    def before(job):
+        if job.piece.name == "001":
+            raise BackendLost("the head is gone")
+
+    with pytest.raises(RunError, match=r"the head is gone; go on with: dico resume .* --devices cpu"):
+        start.train(small(), tmp_path / "run", Inline(before=before), OFTEN)
+    start.resume(tmp_path / "run", Inline())
+    assert_same_runs(tmp_path / "run", expected)
+
+
+def test_a_join_that_was_killed_is_done_again(tmp_path, expected, monkeypatch):
+    monkeypatch.setattr(start, "join", lambda *_: (_ for _ in ()).throw(SystemExit))
+    with pytest.raises(SystemExit):
+        start.train(small(), tmp_path / "run", Inline(), OFTEN)
+    monkeypatch.undo()
+    backend = Inline()
+    start.resume(tmp_path / "run", backend)
+    assert not backend.submitted
+    assert_same_runs(tmp_path / "run", expected)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"snd": ("seek:0.3", "seek:0.6", "1"), "seek_window": 2}, {"snd": ("0", "0.5", "1"), "dial": True}],
+    ids=["seeking", "dial"],
+)
+def test_members_that_depend_on_each_other_do_as_in_one_process(tmp_path, changes):
+    dico.train(small(**changes), tmp_path / "one", device="cpu")
+    start.train(small(**changes), tmp_path / "run", Inline(), OFTEN)
+    assert_same_runs(tmp_path / "run", tmp_path / "one")
+
+
+def test_an_outcome_that_nobody_wrote_is_none(tmp_path):
+    pieces = start.Pieces(tmp_path)
+    pieces.write([start.Piece("000", (0,))])
+    (pieces.path / "000.json").write_text('{"state": "finished", "strange": 1}')
+    assert pieces.outcome(pieces.read()[0]) is None
+    pieces.note(pieces.read()[0], Outcome("failed", "why"))
+    assert pieces.outcome(pieces.read()[0]) == Outcome("failed", "why")

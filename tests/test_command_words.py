@@ -1,0 +1,237 @@
+"""The command line around a training: version, errors in a line, files of settings, lists, longer runs, eval."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from command_line import dico, parse
+from rich.console import Console
+
+from dico.commands._progress import LiveProgress, PlainProgress, make_progress
+from dico.runs import RunError, load
+from dico.training.config import Config
+from dico.training.session import Interrupted, _alone, resume, train
+
+pytestmark = pytest.mark.unchecked
+SMALL = {"frames": 80, "envs": 4, "frames_per_batch": 40, "hidden": (8,), "epochs": 2, "minibatch": 16, "updates": 3,
+         "batch": 8, "replay": 100, "snd": ("0", "0.3"), "seeds": 1}  # fmt: skip
+WORDS = ("--frames", "80", "--envs", "4", "--frames-per-batch", "40", "--hidden", "8", "--epochs", "2", "--minibatch",
+         "16", "--snd", "0", "0.3", "--seeds", "2")  # fmt: skip
+
+
+def test_the_version_is_told(capsys):
+    from dico import __version__
+
+    assert dico(capsys, "--version") == (0, f"dico {__version__}", "")
+
+
+def test_help_and_version_import_little():
+    code = "import sys; from dico.commands import main; main([sys.argv[1]]); print(*sys.modules)"
+    for word in ("--help", "--version"):
+        done = subprocess.run([sys.executable, "-c", code, word], capture_output=True, text=True, check=True)
+        loaded = set(done.stdout.split())
+        assert not loaded & {"torch", "tyro", "numpy", "safetensors", "matplotlib", "jaxtyping", "dico.runs"}
+
+
+def test_a_shell_completes_commands_options_and_tasks(capsys):
+    from dico.commands import main
+
+    assert main(["completion", "bash"]) == 0
+    script = capsys.readouterr().out
+    for words, expected in (
+        ("dico re", {"resume", "report", "reproduce"}),
+        ("dico train --fra", {"--frames", "--frames-per-batch"}),
+        ("dico train nav", {"navigation"}),
+        ("dico export --", {"--to", "--snd", "--seed", "--where", "--group", "--help"}),
+    ):
+        *before, last = words.split()
+        ask = f"COMP_WORDS=({words}); COMP_CWORD={len(before)}; _dico; printf '%s\\n' \"${{COMPREPLY[@]}}\""
+        done = subprocess.run(["bash", "-c", script + ask], capture_output=True, text=True, check=True)
+        assert set(done.stdout.split()) == expected, last
+    assert main(["completion", "zsh"]) == 0
+    assert "bashcompinit" in capsys.readouterr().out
+    assert main(["completion", "fish"]) == 2
+
+
+LINES = {
+    ("train", "--total-timesteps", "100"): "there is no option --total-timesteps: it is --frames here",
+    ("train", "--num_envs", "3"): "there is no option --num_envs: it is --envs here",
+    ("train", "--n-envs", "3"): "it is --envs here",
+    ("train", "--learning-rate=1"): "it is --lr here",
+    ("train", "--seed", "1"): "it is --seeds COUNT and --first-seed here",
+    ("train", "--env-id", "x"): "it is the task's name, which comes first here",
+    ("train", "--frame", "3"): "there is no option --frame; did you mean --frames?",
+    ("train", "--frames", "many"): "--frames must be a number without a fraction, got 'many'",
+    ("train", "--tau", "little"): "--tau must be a number, got 'little'",
+    ("train", "--snd"): "snd must be a sequence of desired diversities",
+    ("train", "navigation", "twice"): "there is nothing to do with 'twice'",
+    ("train", "--device", "mps"): "device must be auto, cpu or an available accelerator, got 'mps'",
+    ("train", "--device", "cuda:99"): "device must be auto, cpu or an available accelerator, got 'cuda:99'",
+    ("train", "--config", "nothing.toml"): "nothing.toml is no file: --config takes a run's config.json, or TOML",
+    ("eval",): "Missing from dico eval: PATH The run folder.",
+    ("eval", "--total-timesteps"): "dico eval --help",
+    ("list", "nowhere"): "nowhere does not exist",
+}
+
+
+@pytest.mark.parametrize("words", LINES, ids=" ".join)
+def test_errors_are_a_line(capsys, tmp_path, monkeypatch, words):
+    from dico.commands import main
+
+    monkeypatch.chdir(tmp_path)
+    assert main(list(words)) == 2
+    out, err = capsys.readouterr()
+    assert LINES[words] in err
+    assert err.count("\n") == 1
+    assert len(err) < 300
+    assert not out
+    assert not list(tmp_path.iterdir())
+
+
+# files of settings
+
+
+def test_a_runs_configuration_trains_another(capsys, tmp_path):
+    first = train(Config(**SMALL, tau=0.25), tmp_path / "first", device="cpu")
+    words = ("--config", first.folder / "config.json", "--run", tmp_path / "second", "--lr", "0.001")
+    status, out, err = dico(capsys, "train", *words)
+    assert status == 0, err
+    assert "settings of" in out
+    changed = {name for name, value in load(tmp_path / "second").config.items() if first.config[name] != value}
+    assert changed == {"lr"}
+    assert dico(capsys, "train", "--preset", "paper", *words)[0] == 2
+
+
+def test_toml_changes_a_preset_and_the_line_wins(tmp_path):
+    file = tmp_path / "mine.toml"
+    file.write_text('preset = "tuned"\ntask = "dispersion"\nsnd = [0, 0.5, "free"]\nseeds = 3\nhidden = [16]\n')
+    settings = parse(["train", "--config", str(file), "--seeds", "5"]).settings
+    assert (settings.task, settings.snd, settings.seeds) == ("dispersion", ("0", "0.5", "free"), 5)
+    assert (settings.algorithm, settings.hidden, settings.frames) == ("maddpg", (16,), 10_000_000)
+    settings = parse(["train", "navigation", f"--config={file}", "--preset", "quick"]).settings
+    assert (settings.task, settings.algorithm, settings.frames, settings.seeds) == ("navigation", "ippo", 240_000, 3)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.toml", "seeds = ", "is no TOML"),
+        ("a.toml", "sedes = 3", "did you mean 'seeds'?"),
+        ("a.toml", "seeds = 'x'", "seeds must be a positive integer"),
+        ("a.json", "[1]", "holds no settings"),
+        ("a.json", '{"config": {"task": "navigation"}}', "the configuration does not tell"),
+    ],
+)
+def test_a_file_that_is_none_is_told(capsys, tmp_path, name, text, message):
+    (tmp_path / name).write_text(text)
+    status, _, err = dico(capsys, "train", "--config", tmp_path / name)
+    assert status == 2
+    assert message in err
+
+
+# lists, longer runs
+
+
+def test_runs_are_listed_with_their_state(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    assert "no runs under runs" in dico(capsys, "list")[1]
+    train(Config(**SMALL), "runs/one", device="cpu")
+    train(Config(**SMALL | {"algorithm": "iddpg"}), "runs/deep/two", device="cpu")
+    settings = json.loads((tmp_path / "runs/deep/two/config.json").read_text())
+    settings["config"]["frames"] = 400
+    (tmp_path / "runs/deep/two/config.json").write_text(json.dumps(settings))
+    (tmp_path / "runs/torn").mkdir()
+    (tmp_path / "runs/torn/config.json").write_text("{")
+    with _alone(tmp_path / "runs/one"):
+        assert "in training" in dico(capsys, "list", "runs/one")[1]
+    status, out, _ = dico(capsys, "list")
+    assert status == 0
+    assert "runs/one │ navigation │ ippo │ 2 │ 80 of 80 │ finished" in out
+    assert "runs/deep/two │ navigation │ iddpg │ 2 │ 80 of 400 │ interrupted" in out
+    assert "cannot be opened" in out
+
+
+def rows_of(run):
+    return [{name: value for name, value in row.items() if name != "seconds"} for row in run.rows()]
+
+
+@pytest.mark.parametrize("algorithm", ["ippo", "iddpg"])
+def test_a_longer_run_is_what_it_would_have_been(capsys, tmp_path, algorithm):
+    settings = SMALL | {"algorithm": algorithm, "snd": ("0.3", "0->1@200"), "noise_frames": 100}
+    whole = train(Config(**settings | {"frames": 200}), tmp_path / "whole", device="cpu")
+    train(Config(**settings), tmp_path / "longer", device="cpu")
+    status, _, err = dico(capsys, "resume", tmp_path / "longer", "--frames", "200", "--device", "cpu")
+    assert status == 0, err
+    longer = load(tmp_path / "longer")
+    assert rows_of(longer) == rows_of(whole)
+    assert dict(longer.config) == dict(whole.config)
+    resume(longer.folder, device="cpu")  # the folder's seal is whole
+    with pytest.raises(RunError, match=r"frames must be at least the run's own 200, got 80: a run only gets longer"):
+        resume(longer.folder, frames=80, device="cpu")
+
+
+def test_a_longer_run_that_is_interrupted_goes_on(tmp_path):
+    class Stop:
+        def begin(self, population, folder): ...
+        def say(self, message): ...
+        def end(self): ...
+        def iteration(self, rows, seconds):
+            if rows[0]["iteration"] == 4:
+                raise KeyboardInterrupt
+
+    train(Config(**SMALL), tmp_path / "run", device="cpu")
+    with pytest.raises(Interrupted):
+        resume(tmp_path / "run", frames=240, device="cpu", observers=[Stop()])
+    run = resume(tmp_path / "run", device="cpu")
+    whole = train(Config(**SMALL | {"frames": 240}), tmp_path / "whole", device="cpu")
+    assert rows_of(run) == rows_of(whole)
+
+
+def test_a_group_stays_frozen_where_it_was(tmp_path):
+    settings = SMALL | {"task": "tag", "freeze": ("agent=50%",), "snd": ("0.3",)}
+    train(Config(**settings), tmp_path / "run", device="cpu")
+    run = resume(tmp_path / "run", frames=160, device="cpu")
+    assert run.config["freeze"] == ["agent=40"]
+    alike = train(Config(**settings | {"frames": 160, "freeze": ("agent=40",)}), tmp_path / "alike", device="cpu")
+    assert rows_of(run) == rows_of(alike)
+
+
+# what is said while it trains, and afterwards
+
+
+def test_the_preset_is_named_and_a_long_run_is_estimated(capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr("dico.commands._progress.LONG", 0.0)
+    status, out, _ = dico(capsys, "train", "navigation", *WORDS, "--run", tmp_path / "run", "--device", "cpu")
+    assert status == 0
+    assert "(preset quick)" in out
+    assert out.count("all 80 frames will take about") == 1
+
+
+def test_a_notebook_gets_plain_lines(monkeypatch):
+    terminal = Console(force_terminal=True)
+    monkeypatch.delenv("JPY_PARENT_PID", raising=False)
+    assert isinstance(make_progress(terminal), LiveProgress)
+    monkeypatch.setenv("JPY_PARENT_PID", "1")
+    assert isinstance(make_progress(terminal), PlainProgress)
+
+
+def test_eval_tells_the_spread(capsys, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    dico(capsys, "train", "tag", *WORDS, "--run", tmp_path / "run", "--device", "cpu")
+    file = tmp_path / "numbers" / "eval.json"
+    status, out, err = dico(capsys, "eval", tmp_path / "run", "--episodes", "5", "--json", file)
+    assert status == 0, err
+    assert " ± " in out
+    assert f"wrote {file}" in out
+    told = json.loads(file.read_text())
+    assert [(level["level"], level["group"], level["seeds"]) for level in told["levels"][:2]] == [
+        ("0", told["levels"][0]["group"], 2),
+        ("0", told["levels"][1]["group"], 2),
+    ]
+    own = [row for row in told["members"] if row["constraint"] == "0" and row["group"] == told["levels"][0]["group"]]
+    first, second = (row["return"] for row in own)
+    assert told["levels"][0]["return"]["mean"] == pytest.approx((first + second) / 2)
+    assert told["levels"][0]["return"]["over_seeds"] == pytest.approx(abs(first - second) / 2**0.5)
+    assert told["levels"][0]["return"]["over_episodes"] > 0

@@ -1,0 +1,99 @@
+"""A run folder may come from a stranger: whatever it holds, opening it runs none of its code."""
+
+import json
+import pickle
+import shutil
+from pathlib import Path
+
+import pytest
+from command_line import dico as command
+
+import dico
+from dico._files import checksum, sealed
+from dico.experiments import preset
+from dico.runs import RunError
+
+SMALL = {"snd": ("0.3", "free"), "seeds": 1, "frames": 80, "envs": 4, "frames_per_batch": 40, "hidden": (8,),
+         "epochs": 1, "minibatch": 20, "task_options": ("horizon=5",)}  # fmt: skip
+OPENING = {
+    "eval": ("--episodes", "2"), "report": (), "map": (), "video": (), "claims": (), "resume": ("--device", "cpu"),
+}  # fmt: skip
+"""Commands that open a run folder."""
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    return dico.train(preset("quick", "navigation", **SMALL), tmp_path_factory.mktemp("strangers") / "run").folder
+
+
+@pytest.fixture
+def folder(trained, tmp_path):
+    return Path(shutil.copytree(trained, tmp_path / "run"))
+
+
+class Bomb:
+    """Writes a file when it is unpickled."""
+
+    def __init__(self, trace):
+        self.trace = trace
+
+    def __reduce__(self):
+        return Path.touch, (self.trace,)
+
+
+@pytest.mark.unchecked
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", OPENING)
+def test_a_task_that_only_the_folder_names_is_not_made(capsys, folder, tmp_path, name):
+    trace = tmp_path / "trace"
+    saved = json.loads((folder / "config.json").read_text())
+    saved["config"] |= {"task": "os:system", "task_options": [f"command=touch {trace}"]}
+    saved.pop("seal", None)  # as somebody would who means it
+    (folder / "config.json").write_text(json.dumps(saved))
+    status, out, err = command(capsys, name, folder, *OPENING[name])
+    assert not trace.exists()
+    if name not in ("report", "claims"):  # which draw and judge what needs no task
+        assert status == 2
+        assert "is code of its own, which is not run for being named in a folder" in err
+        assert "DICO_TRUST=os" in err
+    else:
+        assert status in (0, 2), out + err
+
+
+@pytest.mark.unchecked
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", OPENING)
+def test_pickles_and_yaml_are_not_taken_for_what_they_are_called(capsys, folder, tmp_path, name):
+    """In place of every file and beside them, checksums included."""
+    trace = tmp_path / "trace"
+    bomb = pickle.dumps(Bomb(trace))
+    for checkpoint in folder.glob("checkpoint-*"):
+        (checkpoint / "state.safetensors").write_bytes(bomb)
+        meta = json.loads((checkpoint / "meta.json").read_text())
+        meta["checksums"] = {"state.safetensors": checksum(checkpoint / "state.safetensors")}
+        (checkpoint / "meta.json").write_text(json.dumps(sealed({k: v for k, v in meta.items() if k != "seal"})))
+    for beside in ("config.pkl", "state.pt", "report.npz"):
+        (folder / beside).write_bytes(bomb)
+    yaml = f"!!python/object/apply:os.system ['touch {trace}']\n"
+    for beside in ("config.yaml", "sitecustomize.py"):
+        (folder / beside).write_text(yaml)
+    status, out, err = command(capsys, name, folder, *OPENING[name])
+    assert not trace.exists()
+    assert status in (0, 2), out + err
+    (folder / "members.json").write_bytes(bomb)
+    (folder / "metrics.jsonl").write_bytes(bomb)
+    status, _, _ = command(capsys, name, folder, *OPENING[name])
+    assert not trace.exists()
+    assert status == 2
+
+
+def test_what_you_trained_in_this_process_is_trusted(tmp_path, monkeypatch):
+    monkeypatch.delenv("DICO_TRUST", raising=False)
+    task = "dico.tasks.navigation:Navigation"
+    run = dico.train(preset("quick", task, **SMALL), tmp_path / "run")
+    assert run.task().horizon == 5
+    monkeypatch.delenv("DICO_TRUST")
+    with pytest.raises(RunError, match=r"set DICO_TRUST=dico\.tasks\.navigation, or call dico\.tasks\.trust"):
+        dico.load(run.folder).task()
+    monkeypatch.setenv("DICO_TRUST", "other, dico")
+    assert dico.load(run.folder).task().horizon == 5

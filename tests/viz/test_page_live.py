@@ -1,0 +1,170 @@
+"""The live part in a browser: every task is played, the slider says what it does, two members go in step."""
+
+import re
+
+import numpy as np
+import pytest
+import torch
+from browsers import CHROMIUM, DESKTOP, NONE_HERE, fixtures
+from report_runs import small_run
+
+from dico.random import Random
+from dico.runs.episodes import STREAM, into_box, record
+from dico.tasks import map_state
+from dico.viz.report import write_report
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=NONE_HERE)
+browser, opened = fixtures()
+
+DRAGGED = {"dispersion": "food 1", "sampling": "peak 0", "tag": "obstacle 0", "reverse-transport": "package 0"}
+
+
+@pytest.fixture(scope="module")
+def navigation(tmp_path_factory):
+    run = small_run(tmp_path_factory.mktemp("live") / "run", snd=("0", "0.5", "1", "free"), frames=80)
+    return run, write_report(run)
+
+
+def place_of(page, handle, side=0):
+    node = page.locator(".side").nth(side).locator(f"[data-handle='{handle}']")
+    text = node.get_attribute("aria-valuetext").replace("\N{MINUS SIGN}", "-")
+    return [float(number) for number in re.findall(r"-?[\d.]+", text)[:2]]
+
+
+def choose(page, label, side=0):
+    page.locator(".side").nth(side).get_by_label("trained for").select_option(label=label)
+
+
+def path_of(page, agent, live):
+    """Where an agent goes from here, in world units."""
+    stage = page.locator(".stage").first
+    scale = stage.evaluate("node => node.clientWidth") / (live["extent"][1] - live["extent"][0])
+    points = stage.locator(f"[data-path='{agent}']").get_attribute("points").split()
+    pairs = np.array([[float(number) for number in point.split(",")] for point in points])
+    return np.stack([live["extent"][0] + pairs[:, 0] / scale, live["extent"][3] - pairs[:, 1] / scale], -1)
+
+
+@pytest.mark.parametrize("task", DRAGGED)
+def test_a_task_is_played_as_python_plays_it(opened, tmp_path, task):
+    run = small_run(tmp_path / "run", task, seeds=1, frames=40, snd=("0", "0.5"))
+    page = opened(write_report(run), DESKTOP)
+    page.set_default_timeout(10_000)
+    page.locator("#live").scroll_into_view_if_needed()
+    choose(page, "0.5 · seed 0")
+    live = page.evaluate("(({ networks, ...rest }) => rest)(dico.report.runs[0].live)")
+    groups = [group["name"] for group in run.groups]
+    policies = [run.policies(name, [run.member("0.5", 0).index]) for name in groups]
+    recording = record(run.task(), policies, episodes=1, seed=0, deterministic=True)
+    steps = recording.length(0)
+    page.wait_for_function("document.querySelector('[data-path]') !== null")
+    page.wait_for_timeout(500)
+    for agent in range(run.task().n_agents):
+        expected = recording.states.position[0, : steps + 1, 0, agent][:21]  # contacts let later steps drift apart
+        np.testing.assert_allclose(path_of(page, agent, live)[:21], expected.detach(), atol=3e-3)
+    before = place_of(page, DRAGGED[task])
+    page.locator(f"[data-handle='{DRAGGED[task]}']").focus()
+    page.keyboard.press("ArrowLeft")
+    assert place_of(page, DRAGGED[task])[0] == pytest.approx(max(before[0] - 0.05, -1), abs=0.01)
+    page.locator(".slice").evaluate("node => (node.open = true)")
+    names = page.locator(".slice select").first.locator("option").all_inner_texts()
+    assert tuple(names) == run.task().observation_names(run.task().groups[0])
+    page.locator(".slice select").nth(1).select_option("3")
+    page.wait_for_function("document.querySelector('.slice canvas').getAttribute('aria-label')?.includes('SND over')")
+    page.get_by_role("button", name="Let them run").click()
+    page.wait_for_function("document.querySelector('[data-reading=\"reward so far\"] small').textContent > 'in 3'")
+    page.get_by_role("button", name="Stop").click()
+
+
+def test_starts_are_chosen_by_number(opened, navigation):
+    run, path = navigation
+    page = opened(path)
+    task = run.task()
+    for seed in (0, 1):
+        start = map_state(lambda tensor: tensor[0, 0], task.reset(1, Random([seed], STREAM)))
+        assert place_of(page, "agent 0") == pytest.approx(start.position[0].tolist(), abs=2e-3)
+        page.get_by_role("button", name="Another start").click()
+    page.get_by_label("start", exact=True).fill("7")
+    page.keyboard.press("Tab")
+    start = map_state(lambda tensor: tensor[0, 0], task.reset(1, Random([7], STREAM)))
+    assert place_of(page, "goal 1") == pytest.approx(start.goal[1].tolist(), abs=2e-3)
+
+
+def test_the_slider_goes_from_level_to_level_and_says_when_it_rescales(opened, navigation):
+    run, path = navigation
+    page = opened(path)
+    choose(page, "any level · seed 1")
+    slider, says = page.locator(".desired-slider"), page.locator(".slider-says")
+    for value, mode, network in (("0.5", "as trained", "0.5"), ("0.6", "rescaled", "0.5"), ("1", "as trained", "1"),
+                                 ("2", "rescaled", "1"), ("0", "as trained", "0")):  # fmt: skip
+        slider.fill(value)
+        assert says.inner_text().startswith(mode), value
+        assert re.search(rf"\b{network}\b", says.inner_text())
+        estimate = run.policy(network, 1).snd_hat.item()
+        shown = float(page.locator("[data-reading='scale of the deviations'] strong").inner_text())
+        assert shown == pytest.approx(float(value) / estimate, rel=5e-3, abs=1e-6)
+    page.get_by_role("button", name="to the trained 0.5").click()
+    assert slider.input_value() == "0.5"
+
+
+def test_two_members_go_in_step_from_one_start(opened, navigation):
+    page = opened(navigation[1])
+    page.get_by_label("two members in step").check()
+    assert page.locator(".stage").count() == 2
+    choose(page, "1 · seed 0", side=0)
+    choose(page, "0 · seed 1", side=1)
+    assert place_of(page, "agent 0", 0) == place_of(page, "agent 0", 1)
+    page.locator(".side").nth(1).locator("[data-handle='goal 0']").focus()
+    page.keyboard.press("ArrowDown")
+    assert place_of(page, "goal 0", 0) == place_of(page, "goal 0", 1)
+    page.get_by_role("button", name="Let them run").click()
+    page.wait_for_function("document.querySelector('[data-reading=\"reward so far\"] small').textContent > 'in 4'")
+    page.get_by_role("button", name="Stop").click()
+    steps = page.locator("[data-reading='reward so far'] small").all_inner_texts()
+    assert steps[0] == steps[1]
+    assert place_of(page, "agent 0", 0) != place_of(page, "agent 0", 1)
+    page.get_by_label("two members in step").uncheck()
+    assert page.locator(".stage").count() == 1
+
+
+def test_a_dial_is_told_the_desired_value(opened, tmp_path):
+    run = small_run(tmp_path / "run", snd=("0", "0.5", "1"), dial=True, frames=80)
+    page = opened(write_report(run))
+    assert page.get_by_label("trained for").locator("option").all_inner_texts() == ["dial · seed 0", "dial · seed 1"]
+    obs = torch.randn(20, 2, 4)
+    for desired, mode in ((0.5, "as trained"), (0.3, "dial"), (2.0, "rescaled")):
+        page.locator(".desired-slider").fill(str(desired))
+        says = page.locator(".slider-says").inner_text()
+        assert says.startswith(mode)
+        assert "one set of networks" in says
+        if desired > 1:
+            continue
+        acted = page.evaluate(
+            """([rows, desired]) => {
+                const policy = dico.policy("0");
+                return rows.map((row) => policy.act(Float64Array.from(row.flat()), desired));
+            }""",
+            [obs.tolist(), desired],
+        )
+        policy = run.dial(0).at(desired)
+        mean = policy(obs).detach()[..., :2]
+        expected = into_box(policy, mean, torch.tensor([-1.0, -1.0]), torch.tensor([1.0, 1.0]))
+        np.testing.assert_allclose(acted, expected, atol=1e-4, rtol=0)
+
+
+def test_it_moves_once_by_itself_unless_the_reader_wants_none(browser, navigation):
+    for motion, moves in (("no-preference", True), ("reduce", False)):
+        page = browser.new_page(viewport={"width": 1280, "height": 1600}, reduced_motion=motion)
+        page.goto(navigation[1].resolve().as_uri())
+        page.wait_for_timeout(1800)
+        steps = page.locator("[data-reading='reward so far'] small").inner_text()
+        assert (not steps.startswith("in 0 steps")) == moves
+        page.close()
+
+
+def test_without_a_thread_of_its_own_it_still_answers(browser, navigation):
+    page = browser.new_page(viewport=DESKTOP, reduced_motion="reduce")
+    page.add_init_script("window.Worker = class { constructor() { throw new Error('refused'); } };")
+    page.goto(navigation[1].resolve().as_uri())
+    page.locator("#live").scroll_into_view_if_needed()
+    page.wait_for_function("document.querySelector('[data-path]') !== null")
+    page.close()

@@ -1,0 +1,153 @@
+"""The page for whoever opens it: what was found, what words mean, files to take along, contrast, small screens."""
+
+import base64
+import csv
+import re
+from io import BytesIO, StringIO
+from pathlib import Path
+
+import pytest
+from browsers import CHROMIUM, DESKTOP, NONE_HERE, fixtures
+from folders import write_run
+from PIL import Image
+from report_runs import payload_of, small_run
+
+from dico.viz.page.finding import finding
+from dico.viz.report import write_report
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=NONE_HERE)
+browser, opened = fixtures()
+SMALL_PHONE = {"width": 360, "height": 740}
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    levels = ("0", "0.1", "0.3", "0.4", "0.5", "0.7", "1", "1.5", "free")
+    return write_report(small_run(tmp_path_factory.mktemp("reader") / "run", snd=levels, seeds=1, frames=80))
+
+
+def rewards(best):
+    def row(level, seed, _):
+        return {"reward": (1.0 if level == best else 0.0) + 0.01 * seed, "snd": 0.5}
+
+    return row
+
+
+def test_the_first_sentence_is_the_verdict(tmp_path):
+    pays = write_run(tmp_path / "pays", rewards("1"), snd=("0", "1"), seeds=4, frames=12_000)
+    assert finding(pays, "mean").startswith("Diversity pays in navigation: the best team is at SND 1, with +1 reward")
+    enough = write_run(tmp_path / "enough", rewards("0"), snd=("0", "1"), seeds=4, frames=12_000)
+    assert "behave alike are enough" in finding(enough, "mean")
+    text = write_report(pays).read_text("utf-8")
+    assert re.search(r'og:title" content="pays · dico report"', text)
+    assert re.search(r'og:description" content="Diversity pays in navigation', text)
+
+
+def test_the_preview_picture_is_one(path):
+    text = path.read_text("utf-8")
+    found = re.search(r'og:image" content="data:image/png;base64,([^"]+)"', text)
+    assert found is not None
+    image = Image.open(BytesIO(base64.b64decode(found[1])))
+    assert image.size == (800, 420)
+    assert len(image.getcolors(1 << 20) or []) > 20
+
+
+def test_words_explain_themselves(opened, path):
+    page = opened(path)
+    box = page.locator(".gloss")
+    assert box.is_hidden()
+    word = page.locator("#what .term")
+    word.hover()
+    assert "mean distance" in box.inner_text()
+    page.mouse.move(0, 0)
+    assert box.is_hidden()
+    word.focus()
+    assert word.get_attribute("aria-describedby") == box.get_attribute("id")
+    page.keyboard.press("Escape")
+    assert box.is_hidden()
+    assert page.locator("#what math").count() == 1
+    assert page.locator("#what a").first.get_attribute("href") == "https://arxiv.org/abs/2405.15054"
+
+
+def test_charts_can_be_taken_along(opened, path):
+    page = opened(path)
+    found = payload_of(path)
+    files = {}
+    for kind in ("PNG", "SVG", "CSV"):
+        with page.expect_download() as waiting:
+            page.get_by_role("button", name=f"Download Measured SND as {kind}").click()
+        files[kind] = Path(waiting.value.path()).read_bytes()
+        assert waiting.value.suggested_filename == f"measured-snd.{kind.lower()}"
+    assert Image.open(BytesIO(files["PNG"])).width > 800
+    drawn = files["SVG"].decode("utf-8")
+    assert drawn.startswith("<svg")
+    assert "var(--" not in drawn
+    assert drawn.count("1.5</text>") >= 2  # at the end of its line, and in the legend
+    rows = list(csv.reader(StringIO(files["CSV"].decode("utf-8"))))
+    assert rows[0][:2] == ["frames", "0"]
+    assert [float(row[0]) for row in rows[1:]] == [40, 80]
+    assert len(found["levels"]) == 9
+
+
+def test_nine_levels_are_told_apart(opened, path):
+    page = opened(path)
+    lines = page.locator("[data-chart=reward] .line").evaluate_all(
+        "nodes => nodes.map(node => [getComputedStyle(node).stroke, node.getAttribute('stroke-dasharray')].join())"
+    )
+    assert len(set(lines)) == 9
+    names = page.locator("[data-chart=reward] .end-name").all_text_contents()
+    assert len(names) == 9
+    assert "line patterns tell the levels apart" in page.locator("#curves .lead").inner_text()
+
+
+def test_copying_the_citation(opened, path):
+    page = opened(path)
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.get_by_text("Cite the paper").click()
+    page.get_by_role("button", name="Copy the BibTeX").click()
+    page.get_by_role("button", name="Copied").wait_for()
+    assert "eprint = {2405.15054}" in page.evaluate("navigator.clipboard.readText()")
+
+
+def test_a_tap_shows_the_values_and_they_stay(opened, path):
+    page = opened(path, SMALL_PHONE, has_touch=True)
+    assert page.evaluate("document.documentElement.scrollWidth") <= SMALL_PHONE["width"]
+    plot = page.locator("[data-chart=reward] .plot")
+    plot.scroll_into_view_if_needed()
+    plot.tap(position={"x": 150, "y": 100})
+    assert plot.locator(".tip tr").count() == 9
+    page.wait_for_timeout(100)
+    assert plot.locator(".tip").is_visible()
+    box = plot.locator(".tip").bounding_box()
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= SMALL_PHONE["width"]
+    chips = page.locator(".chip").evaluate_all("nodes => nodes.map(node => node.getBoundingClientRect().right)")
+    assert max(chips) <= SMALL_PHONE["width"]
+
+
+def test_print_keeps_the_legend(opened, path):
+    page = opened(path)
+    page.emulate_media(media="print")
+    assert page.locator(".chip").first.is_visible()
+    assert page.locator(".downloads").first.is_hidden()
+    assert page.locator(".theme").is_hidden()
+
+
+@pytest.mark.parametrize(
+    ("viewport", "theme"),
+    [
+        (DESKTOP, "light"),
+        (SMALL_PHONE, "dark"),
+        pytest.param(DESKTOP, "dark", marks=pytest.mark.slow),
+        pytest.param(SMALL_PHONE, "light", marks=pytest.mark.slow),
+    ],
+)
+def test_nothing_stands_in_anyones_way(opened, path, theme, viewport):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
+    page = opened(path, viewport, color_scheme=theme)
+    for closed in page.locator("details").all():
+        closed.evaluate("node => (node.open = true)")
+    page.wait_for_timeout(300)
+    found = axe.Axe().run(page)
+    told = [(each["id"], each["nodes"][0]["html"][:200]) for each in found.response["violations"]]
+    assert told == []
