@@ -7,6 +7,7 @@ import random
 import shutil
 import struct
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -165,6 +166,7 @@ def _spoil_header(path: Path, rng: random.Random) -> str:
     path.write_bytes(struct.pack("<Q", len(text)) + text + data[8 + length :])
     meta = path.with_name("meta.json")
     if meta.is_file() and rng.random() < 0.7:
-        told = json.loads(meta.read_text())
-        meta.write_text(json.dumps({key: value for key, value in told.items() if key not in ("seal", "checksums")}))
+        with suppress(ValueError):  # it may be spoilt already
+            told = json.loads(meta.read_text())
+            meta.write_text(json.dumps({key: value for key, value in told.items() if key not in ("seal", "checksums")}))
     return f"{path.parent.name}: {way} {name}"

@@ -101,8 +101,8 @@ def parallel_env(task: str | Task = "navigation", **options: Any) -> TaskEnv:
 
     >>> env = parallel_env("navigation", n_agents=3)
     >>> seen, _ = env.reset(seed=0)
-    >>> env.agents, seen["agents_0"].shape
-    (['agents_0', 'agents_1', 'agents_2'], (4,))
+    >>> print(*env.agents, seen["agents_0"].shape)
+    agents_0 agents_1 agents_2 (6,)
     """
     if not isinstance(task, str):
         if options:

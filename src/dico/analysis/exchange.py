@@ -27,7 +27,7 @@ def marl_eval(runs: Run | Sequence[Run], metrics: Sequence[str] = ()) -> dict[st
     over the last tenth of the training.
 
     >>> told = marl_eval(run)
-    >>> told["dico"]["navigation"]["ippo 0.3"]["seed_0"]["step_0"].keys()
+    >>> told["dico"]["navigation horizon=10"]["ippo 0.3"]["seed_0"]["step_0"].keys()
     dict_keys(['step_count', 'reward', 'snd'])
     """
     found: dict[str, Any] = {}

@@ -209,7 +209,7 @@ class Run:
 
         >>> played = run.play(snd=0.3, seed=0, episodes=5)
         >>> played.actions.shape, played.returns.shape  # members, steps, episodes, agents; the sums over steps
-        (torch.Size([1, 100, 5, 2, 2]), torch.Size([1, 5, 2]))
+        (torch.Size([1, 10, 5, 2, 2]), torch.Size([1, 5, 2]))
         """
         check_positive("episodes", episodes)
         task, indices = self.task(), [member.index for member in self.select(snd, seed, **numbers)]
