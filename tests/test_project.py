@@ -158,6 +158,17 @@ def test_the_wheel_holds_the_package_and_nothing_else(tmp_path):
     assert {name for name in ours if "__pycache__" not in name} <= set(names)
 
 
+@pytest.mark.slow
+def test_the_site_is_built_without_a_warning(tmp_path):
+    """Its notebooks are run by `make docs`."""
+    for needed in ("furo", "myst_nb", "sphinx_copybutton", "sphinx_design"):
+        pytest.importorskip(needed)
+    words = ("--quiet", "--fail-on-warning", "--keep-going", "--define", "nb_execution_mode=off")
+    python("-m", "sphinx", *words, "docs", str(tmp_path))
+    assert "SND" in (tmp_path / "method.html").read_text()
+    assert "frames_per_batch" in (tmp_path / "configuration.html").read_text()
+
+
 def test_the_version_is_the_same_everywhere():
     assert f"\nversion: {dico.__version__}\n" in (ROOT / "CITATION.cff").read_text()
     assert f"## {dico.__version__} " in (ROOT / "CHANGELOG.md").read_text()
