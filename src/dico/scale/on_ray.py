@@ -10,6 +10,7 @@ from typing import Any
 from dico.scale.backends import BackendLost, Ended, Job
 from dico.scale.pieces import Piece
 from dico.scale.planner import Room
+from dico.tasks.trust import TRUST
 
 OBJECT_STORE = 80 * 2**20
 """Bytes of a cluster's that is started here: nothing goes through it."""
@@ -17,8 +18,12 @@ UNREACHED = 3
 """Times in a row that the head does not answer before it is taken to be gone."""
 
 
-def task(run: str, name: str, driver: str, device: str, here: str) -> None:
-    """What Ray runs: a worker, in the directory that the driver was started in, if it is there too."""
+def task(run: str, name: str, driver: str, device: str, here: str, trusted: str) -> None:
+    """What Ray runs: a worker, in the directory that the driver was started in, if it is there too.
+
+    ``trusted`` are the modules that the driver trusts, which a cluster that runs already would not know of.
+    """
+    os.environ[TRUST] = trusted
     if Path(here).is_dir():
         os.chdir(here)  # tasks of your own are found from there
     from dico.scale.worker import work
@@ -59,7 +64,7 @@ class OnRay:
         """All at once: Ray has them wait for room."""
         for job in jobs:
             reference = self.task.options(name=f"dico {job.pieces.run.name} {job.piece.name}").remote(
-                str(job.pieces.run), job.piece.name, job.driver, self.device, str(Path.cwd())
+                str(job.pieces.run), job.piece.name, job.driver, self.device, str(Path.cwd()), os.environ.get(TRUST, "")
             )
             self.running[reference] = job.piece
 
