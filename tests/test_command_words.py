@@ -11,7 +11,9 @@ from rich.console import Console
 from dico.commands._progress import LiveProgress, PlainProgress, make_progress
 from dico.runs import RunError, load
 from dico.training.config import Config
-from dico.training.session import Interrupted, _alone, resume, train
+from dico.training.lock import alone
+from dico.training.session import resume, train
+from dico.training.stopping import Interrupted
 
 pytestmark = pytest.mark.unchecked
 SMALL = {"frames": 80, "envs": 4, "frames_per_batch": 40, "hidden": (8,), "epochs": 2, "minibatch": 16, "updates": 3,
@@ -144,7 +146,7 @@ def test_runs_are_listed_with_their_state(capsys, tmp_path, monkeypatch):
     (tmp_path / "runs/deep/two/config.json").write_text(json.dumps(settings))
     (tmp_path / "runs/torn").mkdir()
     (tmp_path / "runs/torn/config.json").write_text("{")
-    with _alone(tmp_path / "runs/one"):
+    with alone(tmp_path / "runs/one"):
         assert "in training" in dico(capsys, "list", "runs/one")[1]
     status, out, _ = dico(capsys, "list")
     assert status == 0
