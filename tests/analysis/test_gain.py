@@ -73,6 +73,8 @@ def test_a_gain_that_is_surely_next_to_nothing_is_none():
     found = answer(alike)
     assert set(found.alike) == set(alike)
     assert (found.outcome, found.gain_high < 0.05) == ("homogeneous is enough", True)
+    nothing = answer({"0": np.zeros(4), "1": np.array([0, 0, 1e-3, 2e-3])})
+    assert nothing.outcome == "not separable"
     unsure = answer({level: 1 + 10 * (values - 1) for level, values in alike.items()})
     assert (unsure.outcome, unsure.gain_high > 0.05) == ("not separable", True)
 

@@ -148,8 +148,11 @@ def _places(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 def _spoil_header(path: Path, rng: random.Random) -> str:
     """Other names, shapes or kinds of tensors, the checksums taken away as one would who meant it."""
     data = path.read_bytes()
-    length = struct.unpack("<Q", data[:8])[0]
-    header = json.loads(data[8 : 8 + length])
+    try:
+        length = struct.unpack("<Q", data[:8])[0]
+        header = json.loads(data[8 : 8 + length])
+    except (struct.error, ValueError):
+        return f"{path.parent.name}: nothing, for it was spoilt already"
     name = rng.choice([name for name in header if name != "__metadata__"])
     way = rng.choice(("drop", "shape", "dtype", "rename", "huge"))
     if way == "drop":

@@ -71,7 +71,10 @@ def test_a_step_of_several_groups_compiles_as_one_graph(task, monkeypatch):
     ours = Population(config(task=task))
     ours.rollout.collect(ours.learners, 1, 0)
     one, two = (copy.deepcopy(ours) for _ in range(2))
-    arguments = [(each.state, each.clock, each.used, each.starts) for each in (one.rollout, two.rollout)]
+    arguments = [
+        (each.state, each.clock, each.used, (each.outcomes.earned, each.outcomes.sums), each.starts)
+        for each in (one.rollout, two.rollout)
+    ]
     compiled = torch.compile(two.rollout._advance, fullgraph=True, dynamic=False, backend="aot_eager")
     with torch.no_grad():
         expected, result = one.rollout._advance(*arguments[0]), compiled(*arguments[1])

@@ -111,5 +111,5 @@ def test_your_own_metric(tmp_path, monkeypatch):
     ):
         with pytest.raises(ValueError, match=said):
             find_metric(name, run.task())
-    with pytest.raises(ValueError, match="Tag has no success: write a function"):
-        find_metric("success", make("tag"))
+    with pytest.raises(ValueError, match="Sampling has no success: write a function"):
+        find_metric("success", make("sampling"))

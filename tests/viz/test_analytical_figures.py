@@ -72,7 +72,7 @@ def boxed(level, seed, iteration):
 
 
 def test_the_box_is_drawn_beside_rollouts(tmp_path):
-    run = write_run(tmp_path / "run", boxed, control="analytical")
+    run = write_run(tmp_path / "run", boxed, control="analytical", seeds=3)
     box, rollouts, outside = draw_box(run).axes
     for axes, factor in ((box, 1.01), (rollouts, 2.0)):
         lines = {line.get_gid(): line.get_ydata() for line in axes.get_lines() if line.get_gid()}
@@ -80,7 +80,7 @@ def test_the_box_is_drawn_beside_rollouts(tmp_path):
         assert lines["free"] == pytest.approx(factor * 1.6)
         assert {line.get_ydata()[0] for line in axes.get_lines() if not line.get_gid()} == {0, 0.5}  # desired
     (line,) = (line for line in outside.get_lines() if line.get_gid() == "0.5")
-    assert line.get_ydata() == pytest.approx(0.1 / np.arange(1, 41) + 0.01)
+    assert line.get_ydata() == pytest.approx(0.1 / np.arange(1, 41) + 0.02)  # seeds differ by 0.02 each
     assert "dashed: desired over the box" in said(draw_box(run))
 
 

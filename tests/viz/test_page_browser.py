@@ -10,6 +10,7 @@ from browsers import CHROMIUM, DESKTOP, NONE_HERE, PHONE, fixtures
 from report_runs import small_run, without_checkpoints
 
 from dico.analysis import summary
+from dico.analysis.alignment import align_agents, renumber, square
 from dico.analysis.fields import diversity_field
 from dico.constraints import equal
 from dico.kinds import KINDS
@@ -400,7 +401,8 @@ def test_who_differs_from_whom_over_the_training(opened, tmp_path):
     page = opened(write_report(run))
     cells = page.locator("#distances [data-level='0.5'] .matrix text:not(.tick-label)")
     assert page.locator("#distances .matrix").count() == 3
-    distances = run.metric("distances")[2:4].mean(0)  # of the level 0.5: (iterations, pairs)
+    own = square(run.metric("distances")[2:4].numpy())  # of the level 0.5: (seeds, iterations, agents, agents)
+    distances = renumber(own, align_agents(own[:, -1])).mean(0)[..., *np.triu_indices(4, 1)]
     for moment in (0, len(distances) - 1):
         page.get_by_label("Time of the training").fill(str(moment))
         shown = np.array([float(text) for text in cells.all_text_contents()]).reshape(4, 4)

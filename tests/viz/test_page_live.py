@@ -8,8 +8,9 @@ import torch
 from browsers import CHROMIUM, DESKTOP, NONE_HERE, fixtures
 from report_runs import small_run
 
+from dico.acting import into_box
 from dico.random import Random
-from dico.runs.episodes import STREAM, into_box, record
+from dico.runs.episodes import STREAM, record
 from dico.tasks import map_state
 from dico.viz.report import write_report
 
@@ -147,7 +148,7 @@ def test_a_dial_is_told_the_desired_value(opened, tmp_path):
         )
         policy = run.dial(0).at(desired)
         mean = policy(obs).detach()[..., :2]
-        expected = into_box(policy, mean, torch.tensor([-1.0, -1.0]), torch.tensor([1.0, 1.0]))
+        expected = into_box(policy.kind, mean, torch.tensor([-1.0, -1.0]), torch.tensor([1.0, 1.0]))
         np.testing.assert_allclose(acted, expected, atol=1e-4, rtol=0)
 
 

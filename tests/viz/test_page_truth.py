@@ -95,14 +95,14 @@ def test_deviations_that_are_not_zero_do_not_read_zero(opened, tmp_path):
     run = write_run(
         tmp_path / "run",
         lambda level, seed, iteration: {"reward": 0.1 + 2e-7 * seed, "snd": 0.00724 + 1e-10 * seed},
-        snd=("0.1", "0.2", "free"), frames=12_000,
+        snd=("0.1", "0.2", "free"), seeds=3, frames=12_000,
     )  # fmt: skip
     page = opened(write_report(run))
     cells = page.locator(".summary td.number").all_inner_texts()
     deviations = [re.search(r"± (\S+)", cell)[1].replace("\N{MINUS SIGN}", "-") for cell in cells if "±" in cell]
     assert len(deviations) == 8
     assert all(float(deviation) > 0 for deviation in deviations)
-    assert float(deviations[0]) == pytest.approx(2e-7 / 2**0.5, rel=0.4)
+    assert float(deviations[0]) == pytest.approx(2e-7, rel=0.4)
 
 
 def test_more_values_than_a_function_takes(opened, found, tmp_path):

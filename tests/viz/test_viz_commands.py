@@ -47,13 +47,13 @@ def test_videos_of_episodes_and_of_distances(capsys, run, tmp_path):
 def test_two_pages_in_one_folder_do_not_share_their_figures(capsys, run, tmp_path):
     for checkpoint in run.glob("checkpoint-*"):  # which would only take time
         shutil.rmtree(checkpoint)
-    for name, stat in (("a", "mean"), ("b", "iqm")):
-        words = ("report", run, "--out", tmp_path / f"{name}.html", "--stat", stat, "--formats", "svg")
+    for name, by in (("a", "constraint"), ("b", "seed")):
+        words = ("report", run, "--out", tmp_path / f"{name}.html", "--by", by, "--formats", "svg")
         status, out, err = dico(capsys, *words)
         assert (status, err) == (0, "")
         assert f"figures into {tmp_path / f'{name}-figures'}" in out
     drawn = [(tmp_path / f"{name}-figures" / "curves.svg").read_text() for name in "ab"]
-    assert ["interquartile" in text for text in drawn] == [False, True]
+    assert ["seed=1" in text for text in drawn] == [False, True]
 
 
 @pytest.mark.filterwarnings("default:.* diverged and is left out")

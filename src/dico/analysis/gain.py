@@ -87,9 +87,9 @@ def answer(samples: Mapping[str, Float[np.ndarray, " _"]]) -> Answer:
     gain, low, high = _gain(means, names)
     told = {names[k] for k in alike} - ({HOMOGENEOUS} if low > 0 else set())
     values = [value for level in told if (value := _desired(level)) is not None]
-    most = high / abs(_mean(counted, HOMOGENEOUS))
+    little = high < NEXT_TO_NOTHING * abs(_mean(counted, HOMOGENEOUS))
     return Answer(
-        _outcome(told, counted.keys(), most), best, tuple(level for level in names if level in told),
+        _outcome(told, counted.keys(), little), best, tuple(level for level in names if level in told),
         min(values, default=np.nan), max(values, default=np.nan), gain, low, high,
         _beats(means, names, FREE), _beats(means, names, HOMOGENEOUS), min(map(len, counted.values())),
     )  # fmt: skip
@@ -186,10 +186,10 @@ def _beats(means: Means, names: list[str], rival: str) -> float:
     return float((greatest(means.chance(this), others) < lead).mean())
 
 
-def _outcome(alike: set[str], every: Any, most: float) -> Outcome:
-    """By the levels that cannot be told from the best, and the greatest gain there may be, as a share."""
+def _outcome(alike: set[str], every: Any, little: bool) -> Outcome:
+    """By the levels that cannot be told from the best, and whether the gain is surely little."""
     if alike >= set(every):
-        return "homogeneous is enough" if most < NEXT_TO_NOTHING else "not separable"
+        return "homogeneous is enough" if little else "not separable"
     if HOMOGENEOUS not in every:
         return "separable"
     return "homogeneous is enough" if HOMOGENEOUS in alike else "diversity pays"

@@ -24,6 +24,8 @@ def export_groups(
         return [export(policy_of(groups[0]), to, about=told[groups[0]])]
     if to.suffix or to.is_file():
         raise RunError(f"policies are exported to a file {' or '.join(ENDINGS)}, or to a folder, got {to}")
+    if strange := [name for name in groups if Path(name).name != name]:
+        raise RunError(f"a group must have a name that a file can have, got {strange[0]!r}")
     files = [export(policy_of(name), to / (name + ending), about=told[name]) for name in groups for ending in ENDINGS]
     write_json(to / "policy.json", told)
     return [*files, to / "policy.json"]

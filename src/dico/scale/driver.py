@@ -45,7 +45,8 @@ class Drive:
         when = time.monotonic()
         while self.left:
             for ended in self.backend.wait(SECONDS_BETWEEN_LOOKS):
-                self._settle(self.left.pop(ended.piece.name), ended)
+                if ended.piece.name in self.left:  # and not one that began just when all were asked to stop
+                    self._settle(self.left.pop(ended.piece.name), ended)
             if stop.is_set() and not self.driver.stop:
                 self.driver.ask_to_stop()
                 self.backend.hold(lambda piece: self.pieces.outcome(piece) is not None)

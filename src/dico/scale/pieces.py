@@ -13,8 +13,11 @@ from dico.runs import RunError
 from dico.runs.folder import checkpoint_folders
 from dico.runs.reading import parse_json, read_json
 from dico.runs.schema import PIECES
+from dico.runs.shapes import INDEX, TEXT, Shape, check
 
 PLAN, DRIVER = "plan.json", "driver.json"
+PLANNED: Shape = {"pieces": [{"name": TEXT, "members": [INDEX]}]}
+"""What a plan holds."""
 SECONDS_WITHOUT_DRIVER = 60.0
 """After which a worker takes its driver to be gone, if it depends on one."""
 State = Literal["begun", "finished", "stopped", "memory", "failed"]
@@ -55,6 +58,9 @@ class Pieces:
         saved = read_json(path)
         if not isinstance(saved, dict) or not is_sealed(saved):
             raise RunError(f"{path} was changed since it was written: the run cannot be gone on with")
+        check(saved, PLANNED, path)
+        if strange := [each["name"] for each in saved["pieces"] if not each["name"].isdecimal()]:
+            raise RunError(f"{path} cannot be used: names of pieces must be digits, got {strange[0]!r}")
         return [Piece(each["name"], tuple(each["members"])) for each in saved["pieces"]]
 
     def write(self, pieces: Sequence[Piece]) -> None:

@@ -88,11 +88,18 @@ def from_settings(name: str, options: Sequence[str] = ()) -> Task:
     >>> from_settings("tag", ["n_agents=4"]).n_red
     3
     """
+    if name.startswith(PREFIX):
+        trust(name.removeprefix(PREFIX).partition(":")[0])
+    elif ":" in name and not name.startswith(WRAPPED):
+        trust(name.partition(":")[0])
+    return _made(name, options)
+
+
+def _made(name: str, options: Sequence[str]) -> Task:
     settings = pairs("task_options", tuple(options))
     if name.startswith(WRAPPED):
         return vmas(name.removeprefix(WRAPPED), **settings)
     if name.startswith(PREFIX):
-        trust(name.removeprefix(PREFIX).partition(":")[0])
         return pettingzoo(name.removeprefix(PREFIX), **settings)
     return own(name, **settings) if ":" in check_name(name) else make(name, **settings)
 
@@ -105,7 +112,7 @@ def from_folder(name: str, options: Sequence[str] = ()) -> Task:
     ValueError: task 'os:system' is code of its own, which is not run for being named in a folder: if you trust it...
     """
     check_known(name)
-    return from_settings(name, options)
+    return _made(name, options)
 
 
 def check_known(name: str) -> None:
