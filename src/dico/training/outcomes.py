@@ -45,7 +45,7 @@ class Outcomes:
         ended = done.to(earned.dtype)
         counted = [ended, *torch.where(done[..., None], earned, 0.0).unbind(-1)]
         for name, value in outcomes_of(self.task, state).items():
-            counted.append(value if is_over_steps(self.task, name) else value * ended)
+            counted.append(value if is_over_steps(self.task, name) else torch.where(done, value, 0.0))
         return torch.where(done[..., None], 0.0, earned), sums + torch.stack(counted, -1).sum(1)
 
     def columns(self, group: str) -> dict[str, list[float | None]]:
