@@ -39,7 +39,7 @@ def test_their_step_is_the_mean_of_their_gradients():
     weights = list(learner.policy.parameters())
     loss = sum((float(k) * p[2:4].sum() for k, p in enumerate(weights, 1)), torch.zeros(()))
     before = [p.detach().clone() for p in weights]
-    learner.descend(loss.expand(1), learner.actor_adam)
+    learner.descend(loss.expand(learner.n_members) / learner.n_members, learner.actor_adam)
     moved = [p.detach() - b for p, b in zip(weights, before, strict=True)]
     assert all(torch.equal(move[[0, 1]], move[[2, 3]]) and move.abs().min() > 0 for move in moved)
 

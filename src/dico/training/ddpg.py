@@ -1,12 +1,21 @@
 """IDDPG and MADDPG: deterministic policy gradients with a critic per agent, or one for the group."""
 
+from typing import NamedTuple
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from dico.training.experience import Decision, Losses, average, without_gradient
+from dico.training.experience import Decision, average, without_gradient
 from dico.training.offpolicy import OffPolicyLearner, ReplayMinibatch, Sampled
 from dico.training.optimiser import polyak_update_
+
+
+class ActorLoss(NamedTuple):
+    """Each member's loss on a minibatch, and the estimate that its policies were scaled with."""
+
+    actor: Float[Tensor, " members"]
+    snd_hat: Float[Tensor, " members"]
 
 
 class DDPG(OffPolicyLearner[Sampled]):
@@ -18,7 +27,10 @@ class DDPG(OffPolicyLearner[Sampled]):
     def __init__(self, *args, **options):
         super().__init__(*args, **options)
         self.noise = torch.full((), self.settings.noise[0], device=self.low.device)
-        self._losses = self.stage.function(self.losses)
+        self._act_next = self.stage.function(self.act_next)
+        self._critic_loss = self.stage.function(self.critic_loss)
+        self._act_and_judge = self.stage.function(self.act_and_judge)
+        self.beside = self.stage.branch()
 
     def begin_batch(self, frames: int) -> None:
         """The noise falls linearly with the frames, from batch to batch."""
@@ -36,19 +48,22 @@ class DDPG(OffPolicyLearner[Sampled]):
         return ReplayMinibatch(**self.sampled_frames())  # pyright: ignore[reportReturnType]
 
     def update(self, minibatch: Sampled) -> None:
-        """One step of critic and actor, the new estimate, a step on a separate action-space loss, the target critic."""
-        losses = self._losses(minibatch)
-        self.descend(losses.actor + losses.critic, self.actor_adam, self.critic_adam)
-        self.policy.commit_(losses.snd_hat)
-        self.step_action_loss(minibatch.obs, minibatch.how)
-        polyak_update_(self.target_critic, self.critic, self.settings.polyak)
+        """One step of critic and actor, the new estimate, a step on a separate action-space loss, the target critic.
 
-    def losses(self, minibatch: Sampled) -> Losses:
-        """Of actor and critic."""
-        next_params, current = self.act_next(minibatch)
-        params, snd_hat = self.act_and_estimate(minibatch.obs, minibatch.how, current)
-        actor_loss = self.add_action_loss(self.actor_loss(minibatch.obs, params), params)
-        return Losses(actor_loss, self.critic_loss(minibatch, next_params), snd_hat)
+        The critic learns beside the actor: its networks are a chain of small products that leave a GPU idle.
+        """
+        next_params, current = self._act_next(minibatch)
+        with self.beside:
+            (critic_gradient,) = self.gradients(self._critic_loss(minibatch, next_params), self.critic_adam)
+        actor_loss, snd_hat = self._act_and_judge(minibatch, current)
+        (actor_gradient,) = self.gradients(actor_loss, self.actor_adam)
+        with self.beside:  # now that the actor's loss has seen the critic as it was
+            self.step(self.critic_adam, critic_gradient)
+            polyak_update_(self.target_critic, self.critic, self.settings.polyak)
+        self.step(self.actor_adam, actor_gradient)
+        self.policy.commit_(snd_hat)
+        self.step_action_loss(minibatch.obs, minibatch.how)
+        self.beside.join()
 
     @torch.no_grad()
     def act_next(self, minibatch: Sampled) -> tuple[Tensor, Tensor | None]:
@@ -59,6 +74,11 @@ class DDPG(OffPolicyLearner[Sampled]):
         if self.settings.estimate_on != "both":
             return self.policy(minibatch.next_obs), None
         return self.act_and_estimate(minibatch.next_obs, minibatch.how)
+
+    def act_and_judge(self, minibatch: Sampled, current: Tensor | None) -> ActorLoss:
+        """The actor's loss, with the action-space loss where that is merged, and the new estimate."""
+        params, snd_hat = self.act_and_estimate(minibatch.obs, minibatch.how, current)
+        return ActorLoss(self.add_action_loss(self.actor_loss(minibatch.obs, params), params), snd_hat)
 
     def actor_loss(self, obs: Tensor, params: Tensor) -> Float[Tensor, " members"]:
         r""":math:`-E\,Q(s,\pi(s))` of each member."""

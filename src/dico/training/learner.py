@@ -158,14 +158,22 @@ class Learner(ABC, Generic[Experience]):
 
     def descend(self, loss: Float[Tensor, " members"], *optimisers: PopulationAdam) -> None:
         """One step of each member on its own loss, its gradients clipped for each optimiser by themselves."""
+        for optimiser, gradient in zip(optimisers, self.gradients(loss, *optimisers), strict=True):
+            self.step(optimiser, gradient)
+
+    def gradients(
+        self, loss: Float[Tensor, " members"], *optimisers: PopulationAdam
+    ) -> list[Float[Tensor, "members all"]]:
+        """Of each member's own loss, for the parameters of each optimiser."""
         parameters = [p for optimiser in optimisers for p in optimiser.parameters]
-        gradients = list(torch.autograd.grad(loss.sum(), parameters))
-        for optimiser in optimisers:
-            own, gradients = gradients[: len(optimiser.parameters)], gradients[len(optimiser.parameters) :]
-            gradient = flat(own)
-            if self.tied is not None and optimiser in (self.actor_adam, self.action_adam):
-                gradient = torch.stack([gradient[of] for of in self.tied]).mean(0)
-            self._step(optimiser, gradient, self._clip_factors(gradient, self.numbers["max_grad_norm"]))
+        each = iter(torch.autograd.grad(loss.sum(), parameters))
+        return [flat([next(each) for _ in optimiser.parameters]) for optimiser in optimisers]
+
+    def step(self, optimiser: PopulationAdam, gradient: Float[Tensor, "members all"]) -> None:
+        """One step of each member, its gradient clipped."""
+        if self.tied is not None and optimiser in (self.actor_adam, self.action_adam):
+            gradient = torch.stack([gradient[of] for of in self.tied]).mean(0)
+        self._step(optimiser, gradient, self._clip_factors(gradient, self.numbers["max_grad_norm"]))
 
     # the action-space loss
 

@@ -56,7 +56,8 @@ class OffPolicyLearner(Learner[ReplayBatch], Generic[Sampled]):
         self.critic = self.critic_network(self.team.obs_dim + len(self.team.low), *self.CRITICS)
         self.critic_adam = self.adam(self.critic.parameters())
         self.target_critic = copy.deepcopy(self.critic).requires_grad_(requires_grad=False)
-        self._sample_and_update = self.stage.procedure(lambda: self.update(self.sample()), self._touched)
+        self._sample = self.stage.function(self.sample)
+        self._sample_and_update = self.stage.procedure(lambda: self.update(self._sample()), self._touched)
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """With actions."""

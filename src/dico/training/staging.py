@@ -70,6 +70,10 @@ class Stage:
         """Something that works in place on tensors that stay; ``changed`` are those it writes and reads again."""
         return Captured(procedure, changed) if self.name == "graphs" else procedure
 
+    def branch(self) -> "Branch":
+        """A place for work beside what the caller goes on with, inside a captured procedure."""
+        return Branch(torch.cuda.Stream(self.device) if self.name == "graphs" else None)
+
     def _round(self, function: Function) -> Function:
         @wraps(function)
         def rounded(*arguments: Any, **options: Any) -> Any:
@@ -116,6 +120,41 @@ def working_compiler() -> Iterator[None]:
             f"the compiler of PyTorch {torch.__version__} failed ({reason}): start a new run with --stage eager, or "
             "with another release of PyTorch"
         ) from error
+
+
+class Branch:
+    """Work that a CUDA graph does beside other work; at other stages, without a stream, in its turn.
+
+    What is done ``with`` it begins when all that stands before it is done, and after what was done with it earlier;
+    what stands behind it does not wait, until :meth:`join`. The two must not write what the other reads, and tensors
+    that pass between them must be held on to until they are joined: memory that one frees, it may use again at once.
+
+    >>> total, branch = torch.zeros(()), Stage("eager").branch()
+    >>> with branch:
+    ...     part = torch.ones(())
+    >>> branch.join()
+    >>> total + part
+    tensor(1.)
+    """
+
+    def __init__(self, stream: torch.cuda.Stream | None):
+        self.stream = stream
+        self.inside: list[Any] = []
+
+    def __enter__(self) -> None:
+        if self.stream is not None:
+            self.stream.wait_stream(torch.cuda.current_stream())
+            self.inside.append(torch.cuda.stream(self.stream))
+            self.inside[-1].__enter__()
+
+    def __exit__(self, *error: object) -> None:
+        if self.stream is not None:
+            self.inside.pop().__exit__(*error)
+
+    def join(self) -> None:
+        """Go on when all that was done with it is done."""
+        if self.stream is not None:
+            torch.cuda.current_stream().wait_stream(self.stream)
 
 
 class Captured:

@@ -33,8 +33,8 @@ class TD3(DDPG[TD3Minibatch]):
 
     def __init__(self, *args, **options):
         super().__init__(*args, **options)
-        self._critic_loss = self.stage.function(self.lone_critic_loss)
-        self._sample_and_update_critic = self.stage.procedure(lambda: self.update_critic(self.sample()), self._touched)
+        self._lone_critic_loss = self.stage.function(self.lone_critic_loss)
+        self._sample_and_update_critic = self.stage.procedure(lambda: self.update_critic(self._sample()), self._touched)
         self.updates_before = 0
 
     def begin_batch(self, frames: int) -> None:
@@ -59,7 +59,7 @@ class TD3(DDPG[TD3Minibatch]):
 
     def update_critic(self, minibatch: TD3Minibatch) -> None:
         """One step of the critics alone."""
-        self.descend(self._critic_loss(minibatch), self.critic_adam)
+        self.descend(self._lone_critic_loss(minibatch), self.critic_adam)
 
     def lone_critic_loss(self, minibatch: TD3Minibatch) -> Float[Tensor, " members"]:
         """Of the critics, where no estimate is made."""
