@@ -2,6 +2,7 @@
 
 import copy
 import io
+from contextlib import contextmanager
 from functools import partial
 
 import pytest
@@ -17,7 +18,7 @@ from dico.runs import RunError
 from dico.tasks import TASKS
 from dico.training.population import Population
 from dico.training.session import resume
-from dico.training.staging import Stage
+from dico.training.staging import Branch, Stage
 
 pytestmark = pytest.mark.unchecked
 STAGES = [("compiled", "cpu")] + [(name, "cuda") for name in ("compiled", "graphs") if torch.cuda.is_available()]
@@ -81,6 +82,49 @@ def test_a_step_of_several_groups_compiles_as_one_graph(task, monkeypatch):
     torch.testing.assert_close(result[-1], expected[-1], rtol=0, atol=1e-6)
     for mine, other in zip(vars(result[0]).values(), vars(expected[0]).values(), strict=True):
         torch.testing.assert_close(mine, other, rtol=0, atol=1e-6)
+
+
+class FakeStream:
+    """Of a CUDA device that is not there: it tells who waits for whom."""
+
+    current: "FakeStream"
+
+    def __init__(self, name, waits):
+        self.name, self.waits = name, waits
+
+    def wait_stream(self, other):
+        self.waits.append(f"{self.name} for {other.name}")
+
+    @contextmanager
+    def used(self):
+        before, FakeStream.current = FakeStream.current, self
+        yield
+        FakeStream.current = before
+
+
+def test_a_branch_waits_for_what_stands_before_it_and_only_a_join_waits_for_it(monkeypatch):
+    waits: list[str] = []
+    monkeypatch.setattr(FakeStream, "current", FakeStream("main", waits), raising=False)
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda: FakeStream.current)
+    monkeypatch.setattr(torch.cuda, "stream", FakeStream.used)
+    branch = Branch(FakeStream("side", waits))
+    for _ in range(2):
+        with branch:
+            assert FakeStream.current.name == "side"
+        assert FakeStream.current.name == "main"
+    assert waits == ["side for main"] * 2
+    branch.join()
+    assert waits[2:] == ["main for side"]
+
+
+def test_where_nothing_is_captured_a_branch_is_done_in_its_turn(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda: pytest.fail("there is none"))
+    branch, done = Stage("compiled", "cpu").branch(), []
+    with branch:
+        done.append("inside")
+    done.append("behind")
+    branch.join()
+    assert done == ["inside", "behind"]
 
 
 @pytest.mark.parametrize(
