@@ -1,6 +1,7 @@
 """Members never touch each other, whatever becomes of them."""
 
 import math
+import time
 
 import pytest
 import torch
@@ -116,3 +117,19 @@ def test_rows_tell_who_and_when():
     told = [tuple(row[name] for name in ("member", "constraint", "seed", "iteration", "frames")) for row in rows]
     assert told == [(1, "0.3", 1, 2, 80), (2, "free", 0, 2, 80)]
     assert {"reward", "snd", "snd_hat", "scale", "action_bound_violation", "seconds"} <= rows[0].keys()
+
+
+def test_an_iteration_takes_until_its_numbers_are_there(monkeypatch):
+    """On a GPU, everything before that is only asked for."""
+
+    class Awaited(torch.Tensor):
+        def tolist(self):
+            time.sleep(0.1)
+            return super().tolist()
+
+    late = torch.zeros(2).as_subclass(Awaited)
+    monkeypatch.setattr("dico.training.population.measure", lambda *_: {"reward": late})
+    ours = population()
+    monkeypatch.setattr(ours.rollout, "collect", lambda *_: [None])
+    monkeypatch.setattr(ours.learners[0], "learn", lambda _: None)
+    assert all(row["seconds"] >= 0.1 for row in ours.iterate())

@@ -75,12 +75,11 @@ class Population(Counted):
                 measure(learner, batch, self.iteration) for learner, batch in zip(self.learners, batches, strict=True)
             ]
         self.iteration += 1
-        seconds = time.perf_counter() - start
-        return [
-            row
-            for learner, values in zip(self.learners, measured, strict=True)
-            for row in self._rows(learner, values, seconds)
+        rows = [
+            row for learner, values in zip(self.learners, measured, strict=True) for row in self._rows(learner, values)
         ]
+        seconds = time.perf_counter() - start  # only now that its numbers are here is a device done
+        return [row | {"seconds": seconds} for row in rows]
 
     def tensors(self) -> dict[str, Tensor]:
         """Everything that carries over to the next iteration, but for the replay buffers; by name."""
@@ -145,7 +144,7 @@ class Population(Counted):
             )
         return box
 
-    def _rows(self, learner: Learner, values: dict[str, Tensor], seconds: float) -> list[dict[str, Any]]:
+    def _rows(self, learner: Learner, values: dict[str, Tensor]) -> list[dict[str, Any]]:
         columns = {name: value.tolist() for name, value in values.items()}
         outcomes = self.rollout.outcomes.columns(learner.team.name)
         several = {"group": learner.team.name} if len(self.learners) > 1 else {}
@@ -157,8 +156,7 @@ class Population(Counted):
              **{name: getattr(member, name) for name in varied}, **several, "iteration": self.iteration,
              "frames": self.frames,
              **{name: column[k] for name, column in columns.items() if name != "desired" or scheduled[k]},
-             **{name: column[k] for name, column in outcomes.items() if column[k] is not None},
-             "seconds": seconds}
+             **{name: column[k] for name, column in outcomes.items() if column[k] is not None}}
             for k, member in enumerate(self.members)
         ]  # fmt: skip
 
