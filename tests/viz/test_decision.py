@@ -123,3 +123,19 @@ def test_no_whisker_crosses_the_word_best(known):
     figure.canvas.draw()
     (best,) = (text for text in figure.axes[0].texts if text.get_text().startswith("best"))
     assert best.get_window_extent().y0 >= figure.axes[0].bbox.y1
+
+
+def test_a_far_limit_takes_no_room_from_the_levels(tmp_path):
+    run = write_run(tmp_path / "run", steady, snd=("0", "0.3"), seeds=2)
+    clamped = replace(run, groups=({**run.groups[0], "kind": "deterministic"},))
+    figure = draw_decision([clamped])
+    left, right = figure.axes[0].get_xlim()
+    assert 0.3 / (right - left) > 0.85
+    assert "largest SND in the action box: 2.83" in said(figure)
+
+
+def test_two_seeds_are_two_dots(tmp_path):
+    figure = draw_decision([write_run(tmp_path / "run", steady, seeds=2)])
+    dots = [line for line in figure.axes[0].get_lines() if line.get_marker() == "o" and len(line.get_ydata()) == 2]
+    assert len(dots) == 3
+    assert "dots: seeds" in said(figure)

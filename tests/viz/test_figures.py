@@ -194,7 +194,7 @@ def test_no_texts_overlap(navigation, known, name, tmp_path):
     }  # fmt: skip
     figure = draw[name]()
     figure.canvas.draw()
-    boxes = [(text.get_text(), text.get_window_extent()) for text in drawn_texts(figure) if text.get_text().strip()]
+    boxes = [(text.get_text(), Text.get_window_extent(text)) for text in drawn_texts(figure) if text.get_text().strip()]
     assert len(boxes) > 5
     frame = figure.bbox.padded(1)
     for text, box in boxes:

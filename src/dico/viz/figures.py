@@ -7,7 +7,17 @@ import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from dico.analysis import align, bounds_of, check_comparable, in_order, level_of, outcomes, over_box, summary
+from dico.analysis import (
+    align,
+    bounds_of,
+    check_comparable,
+    in_order,
+    level_of,
+    outcomes,
+    over_box,
+    sample_name,
+    summary,
+)
 from dico.analysis.fields import Field, as_mapped, check_coordinates
 from dico.runs import Run
 from dico.runs.episodes import play
@@ -16,6 +26,7 @@ from dico.viz.axis import axis_of
 from dico.viz.curves import (
     desires,
     level_legend,
+    patterned,
     plot_action_bound_violation,
     plot_box_diversity,
     plot_diversity,
@@ -26,7 +37,9 @@ from dico.viz.curves import (
 )
 from dico.viz.decision import plot_decision
 from dico.viz.distances import DISTANCE, distance_scale, matrices, plot_distances
+from dico.viz.end_labels import label_ends
 from dico.viz.labels import levels_title
+from dico.viz.limits import max_snd_limit
 from dico.viz.maps import colour_bar, extent_of, map_scale, middle_of, plot_map, plot_slice
 from dico.viz.selection import Selection, one_of_each, shown_of
 from dico.viz.style import (
@@ -45,7 +58,7 @@ from dico.viz.style import (
     who,
 )
 from dico.viz.trajectories import PICTURES, moments, plot_strip
-from dico.viz.views import aspect_of, extent_around, legend
+from dico.viz.views import aspect_of, extent_within, legend
 
 ROLLOUT = 20
 """Episodes whose observations surround a map over two observed numbers."""
@@ -57,7 +70,8 @@ def draw_curves(run: Run, stat: str = "mean", *, seeds: bool = False) -> Figure:
         figure = new_figure(7.4, 2.8)
         left, right = figure.subplots(1, 2)
         plot_reward(left, run, stat, seeds=seeds)
-        level_legend(plot_diversity(right, run, stat, seeds=seeds), run)
+        plot_diversity(right, run, stat, seeds=seeds)
+        _label_lines(figure, run)
         caption(figure, _join([what(run), seeds_in_words(run), statistic([run], stat), so_far(run), _dashed(run)]))
         return figure
 
@@ -70,7 +84,7 @@ def draw_outcomes(run: Run, stat: str = "mean", *, seeds: bool = False) -> Figur
         for axes, name in zip(figure.subplots(1, len(told), squeeze=False).flat, told, strict=True):
             plot_outcome(axes, run, name, stat, seeds=seeds)
             axes.set_ylabel("\n".join(wrap(told[name], 32)))
-        level_legend(figure.axes[-1], run)
+        _label_lines(figure, run)
         caption(figure, _join([what(run), seeds_in_words(run), statistic([run], stat), so_far(run)]))
         return figure
 
@@ -83,7 +97,7 @@ def draw_box(run: Run, stat: str = "mean", *, seeds: bool = False) -> Figure:
         for axes, plot in zip(figure.subplots(1, len(plots)), plots, strict=True):
             plot(axes, run, stat, seeds=seeds)
         figure.axes[1].set_title("Diversity on rollouts")
-        level_legend(figure.axes[-1], run)
+        _label_lines(figure, run)
         caption(figure, _join([what(run), seeds_in_words(run), statistic([run], stat), so_far(run), _dashed(run)]))
         return figure
 
@@ -95,7 +109,7 @@ def draw_tracking(run: Run, stat: str = "mean", *, seeds: bool = False) -> Figur
         figure = new_figure(7.4 if len(plots) > 1 else 4.7, 2.8)
         for axes, plot in zip(figure.subplots(1, len(plots), squeeze=False).flat, plots, strict=True):
             plot(axes, run, stat, seeds=seeds)
-        level_legend(figure.axes[-1], run)
+        level_legend(figure.axes[-1], run)  # most end at zero, where names would only crowd
         notes = {"free": "free desires nothing", "0": "of 0 the measured value itself"}
         constraints = in_order(member.constraint for member in run.members)
         own = [notes[constraint] for constraint in constraints if constraint in notes]
@@ -119,7 +133,9 @@ def draw_decision(runs: Sequence[Run], stat: str = "mean") -> Figure:
         if len(runs) > 1:
             for text, own in zip(legend.get_texts(), facts, strict=True):
                 text.set_text("\n  ".join([text.get_text(), *(fact for fact in own if fact not in common)]))
-        caption(figure, _join([*common, statistic(runs, stat), "last tenth of the iterations", *_key(runs)]))
+        dots = "" if all(seeds_in_words(run) == ONE for run in runs) else f"dots: {sample_name(*runs)}s"
+        told = [statistic(runs, stat), dots, "last tenth of the iterations", *_key(runs), _far_limit(axes, runs[0])]
+        caption(figure, _join([*common, *told]))
         return figure
 
 
@@ -192,7 +208,7 @@ def draw_trajectories(selection: Selection, seed: int = 0, *, pictures: int = PI
     lengths = [recording.length(k) for k in range(len(selection.members))]
     steps = moments(lengths, pictures)
     scenes = [selection.scene(recording, k) for k in range(len(selection.members))]
-    extent = extent_around(scenes)
+    extent = extent_within(scenes)
     room = 0.15 if min(lengths) < max(lengths) else 0.05  # to say when an episode ended
     with use_style():
         figure, axes = panels(len(scenes), pictures, label=room, aspect=aspect_of(extent))
@@ -250,7 +266,15 @@ def _dashed(run: Run) -> str:
     """What dashed lines are, in words, if there are any."""
     if not desires(run):
         return ""
-    return "dashed: desired over the box" if over_box(run) else "dashed: desired"
+    look = "thin" if patterned(run) else "dashed"
+    return f"{look}: desired over the box" if over_box(run) else f"{look}: desired"
+
+
+def _label_lines(figure: Figure, run: Run) -> None:
+    """The levels' names at their lines' ends in every panel, and a legend beside the last."""
+    for axes in figure.axes:
+        label_ends(axes)
+    level_legend(figure.axes[-1], run)
 
 
 def _finish(figure: Figure, axes: Sequence[Axes], selection: Selection, where: str) -> None:
@@ -277,6 +301,14 @@ def _key(runs: Sequence[Run]) -> list[str]:
         *([f"diamonds: {' or '.join(landed)} where its diversity landed{spread}"] if landed else []),
         *(["horizontal lines: from bound to bound or the measured value"] if bounds else []),
     ]
+
+
+def _far_limit(axes: Axes, run: Run) -> str:
+    """The largest SND of the action box in words, where the axis does not reach to it."""
+    limit = max_snd_limit(run) if axis_of([run]).diversity else None
+    if limit is None or limit.value <= axes.get_xlim()[1]:
+        return ""
+    return f"largest SND in the action box: {limit.upper_bound:.3g}"
 
 
 def _join(parts: Sequence[str]) -> str:

@@ -9,6 +9,7 @@ from dico.analysis import STATISTICS
 from dico.analysis.statistics import FEWEST
 from dico.runs import Run
 from dico.viz.axis import Axis
+from dico.viz.colours import MANY
 from dico.viz.labels import common_desire, level_label, levels_title
 from dico.viz.limits import beyond
 from dico.viz.page.pictures import Pictures
@@ -20,8 +21,6 @@ BANDS = {
 """The centre, what is around it, and both in a table."""
 ENOUGH = 5
 """Seeds that a comparison of levels should have."""
-MANY = 6
-"""More levels than this have line patterns of their own."""
 FEW = 3
 """More options than this are only counted: the configuration lists them."""
 
