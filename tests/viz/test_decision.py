@@ -68,7 +68,8 @@ def test_several_runs_are_compared_by_name(known, tmp_path):
     other = write_run(tmp_path / "other", steady, snd=("0", "1"))
     written = write_figures([known, other], tmp_path / "figures", formats=("svg",))
     assert written[0] == tmp_path / "figures" / "decision.svg"
-    assert {path.parent.name for path in written[1:]} == {"known", "other"}
+    assert {path.parent.name for path in written[3:]} == {"known", "other"}
+    assert [path.stem for path in written[:3]] == ["decision", "curves", "differences"]
     figure = draw_decision([known, other])
     assert legend_of(figure) == ["known\n  3 seeds", "other\n  2 seeds"]  # all that differs
     assert "best: 0.5 (known)" in texts(figure)
@@ -84,7 +85,7 @@ def test_runs_of_one_name_or_an_odd_one_are_in_the_legend(tmp_path):
     assert [text.strip() for text in legend_of(figure)] == ["_under", r"$\foo$"]
     save(figure, tmp_path / "odd", ["png"])
     written = write_figures(runs[:2], tmp_path / "figures", formats=("png",))
-    assert {path.parent.name for path in written[1:]} == {"a-run", "b-run"}
+    assert {path.parent.name for path in written[3:]} == {"a-run", "b-run"}
 
 
 def test_there_is_no_best_of_one(tmp_path):

@@ -49,7 +49,7 @@ def test_names_keep_their_order_and_their_places_where_there_is_room():
 
 
 def test_the_legend_stands_beyond_the_names(tmp_path):
-    run = write_run(tmp_path / "run", lambda *_: {"reward": 1.0, "snd": 0.2}, snd=("0.001..0.25", "0.5"))
+    run = write_run(tmp_path / "run", lambda *_: {"reward": 1.0, "snd": 0.2}, snd=("0.01..0.25", "0.5"))
     figure = draw_curves(run)
     figure.canvas.draw()
     farthest = max(Text.get_window_extent(text).x1 for text in names(figure.axes[1]))

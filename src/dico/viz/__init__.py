@@ -20,6 +20,9 @@ from dico._lazy import lazy
 if TYPE_CHECKING:  # the public names; each is imported when it is first used, for what draws needs matplotlib and more
     from dico.viz.animations import animate_distances as animate_distances
     from dico.viz.animations import animate_episode as animate_episode
+    from dico.viz.comparison import draw_compared_curves as draw_compared_curves
+    from dico.viz.comparison import draw_differences as draw_differences
+    from dico.viz.comparison import plot_difference as plot_difference
     from dico.viz.curves import plot_action_bound_violation as plot_action_bound_violation
     from dico.viz.curves import plot_box_diversity as plot_box_diversity
     from dico.viz.curves import plot_diversity as plot_diversity
@@ -30,6 +33,7 @@ if TYPE_CHECKING:  # the public names; each is imported when it is first used, f
     from dico.viz.decision import plot_decision as plot_decision
     from dico.viz.distances import matrices as matrices
     from dico.viz.distances import plot_distances as plot_distances
+    from dico.viz.end_labels import label_ends as label_ends
     from dico.viz.extremes import draw_bound as draw_bound
     from dico.viz.extremes import plot_extremal_actions as plot_extremal_actions
     from dico.viz.figures import draw_box as draw_box

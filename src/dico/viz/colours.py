@@ -6,6 +6,7 @@ import numpy as np
 
 from dico.analysis import bounds_of
 from dico.members import NAMED
+from dico.tasks.scene import TEAM
 
 SCALE = ("#26409f", "#5b34b5", "#9b2aa6", "#cb3a78", "#e2583f", "#ef8a1f", "#e3b520")
 """From blue over magenta to gold: ever lighter, which the colour-blind read, through as many hues as that leaves, so
@@ -43,6 +44,15 @@ def level_colours(levels: Sequence[str]) -> dict[str, str]:
     colours = {level: mix(float(place)) for level, place in zip(controlled, places, strict=False)}
     greys = {level: FREE[k % len(FREE)] for k, level in enumerate(free)}
     return {level: (colours | greys)[level] for level in levels}
+
+
+def run_colour(number: int) -> str:
+    """The colour of the first, second, ... of several runs.
+
+    >>> run_colour(0), run_colour(1)
+    ('#0072b2', '#e69f00')
+    """
+    return TEAM[number % len(TEAM)]
 
 
 def level_patterns(levels: Sequence[str]) -> dict[str, tuple[float, ...]]:

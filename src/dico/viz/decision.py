@@ -11,9 +11,8 @@ from matplotlib.ticker import NullLocator
 
 from dico.analysis import Answer, LevelSummary, align, answer_of, final, of_level, summary
 from dico.runs import Run
-from dico.tasks.scene import TEAM
 from dico.viz.axis import Axis, axis_of
-from dico.viz.colours import level_colours
+from dico.viz.colours import level_colours, run_colour
 from dico.viz.labels import level_label, run_names
 from dico.viz.limits import max_snd_limit
 from dico.viz.own_axes import on_axes
@@ -87,15 +86,6 @@ def plot_decision(axes: Axes, runs: Run | Sequence[Run], stat: str = "mean") -> 
         axes.text(0.5, 0.5, "all members diverged", transform=axes.transAxes, ha="center", va="center", color=FAINT)
         axes.set_yticks([])
     return axes
-
-
-def run_colour(number: int) -> str:
-    """The colour of the first, second, ... of several runs.
-
-    >>> run_colour(0), run_colour(1)
-    ('#0072b2', '#e69f00')
-    """
-    return TEAM[number % len(TEAM)]
 
 
 def limit_is_near(limit: float, farthest: float) -> bool:

@@ -39,8 +39,9 @@ def label_ends(axes: Axes) -> Axes:
     ends = {str(line.get_gid()): line for line in axes.get_lines() if line.get_gid() is not None}
     heights = {level: _share(axes, np.asarray(line.get_ydata(), dtype=float)) for level, line in ends.items()}
     shown = sorted((level for level in ends if np.isfinite(heights[level])), key=lambda level: heights[level])
-    assert axes.figure is not None
-    tall = LAID_OUT * 72 * axes.get_position().height * axes.get_figure(root=True).get_figheight()
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    tall = LAID_OUT * 72 * axes.get_position().height * figure.get_figheight()
     room = LINE * SIZE / tall
     if len(shown) * room > 1 + room or any(len(level_label(level)) > LONGEST for level in shown):
         return axes

@@ -10,11 +10,12 @@ from dico._files import plain
 from dico.runs import Run, load
 from dico.schedules import is_scheduled
 from dico.viz.axis import axis_of
-from dico.viz.colours import level_colours
+from dico.viz.colours import level_colours, run_colour
 from dico.viz.files import output_file
 from dico.viz.labels import metric_name, run_names
 from dico.viz.page import words
 from dico.viz.page.card import card
+from dico.viz.page.differences import table_of_differences
 from dico.viz.page.filling import fill
 from dico.viz.page.finding import findings, preview, project
 from dico.viz.page.inline import page
@@ -89,7 +90,11 @@ def payload(runs: Sequence[Run], stat: str = "mean", presets: Presets | None = N
         "notes": [*words.notes(dict(zip(names, runs, strict=True))), *_thinned(parts, shown)],
         "missing": _missing(shown),
         "taken": words.taken(dict(zip(names, shown, strict=True))),
-        "runs": [{"name": name, **part, **each.values} for name, part, each in zip(names, parts, shown, strict=True)],
+        "runs": [
+            {"name": name, "colour": run_colour(number), **part, **each.values}
+            for number, (name, part, each) in enumerate(zip(names, parts, shown, strict=True))
+        ],
+        "differences": table_of_differences(runs) if len(runs) > 1 else None,
         "footer": words.footer(runs, stat),
     }
     fill(found, runs, shown, LIMIT - len(card(found["runs"], MAP_COLOURS) or ""))

@@ -92,7 +92,7 @@ def _lines(runs: Sequence[Run]) -> str:
     """Which line is which: where runs or many levels have patterns, desired values are marked in another way."""
     many = len(analysis.levels(*runs)) > MANY
     several = len(runs) > 1 or many
-    apart = "Colours tell the levels apart, line patterns the runs (see the legend)." if len(runs) > 1 else ""
+    apart = "Colours tell the runs apart, line patterns the levels (see the legend)." if len(runs) > 1 else ""
     apart = "Colours and line patterns tell the levels apart (see the legend)." if many and not apart else apart
     if all(analysis.desired_of(level, *runs) == "free" for level in analysis.levels(*runs)):
         return apart

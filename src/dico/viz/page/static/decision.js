@@ -4,7 +4,7 @@ import { axes } from "./axes.js";
 import { element, redraw, section, svg } from "./dom.js";
 import { downloads } from "./download.js";
 import { extremes, interval, known, levelLabel, levelName, number, widened } from "./format.js";
-import { DASHES } from "./selection.js";
+import { colourOf } from "./selection.js";
 import { pointing, Tip } from "./tip.js";
 
 const HEIGHT = 340;
@@ -64,7 +64,7 @@ function named(report, run, level) {
 }
 
 function pointOf(report, { name, best }, run, { level, place, series, reward, diversity, finals }) {
-  const { colour } = report.levels.find(({ text }) => text === level);
+  const colour = colourOf(report, run, level);
   const [exact, x] = [place !== null, place ?? diversity[0]];
   return { run, name, level, colour, exact, x, series, reward, diversity, finals, best: best === level };
 }
@@ -79,7 +79,7 @@ function chart(report, points, all, limit, width, tip) {
     ...(diversity ? fromZero(farthest, limited ? limit : null) : amongValues(report.grouping.axis, all)),
   });
   if (limited) drawLimit(frame, limit, report.runs[0].bound);
-  for (const thread of threadsOf(points.filter(({ exact }) => exact))) drawThread(frame, thread);
+  for (const thread of threadsOf(points.filter(({ exact }) => exact))) drawThread(frame, thread, report.runs.length > 1);
   points.forEach((point) => drawPoint(frame, point, report, tip));
   drawNames(frame, topmost(points), points, report.runs.length === 1);
   return frame.picture;
@@ -122,10 +122,10 @@ function drawLimit({ plot, picture, toX, top, bottom, right }, limit, bound) {
 }
 
 /** What joins the levels of a run that ask for one value. */
-function drawThread({ plot, toX, toY }, points) {
+function drawThread({ plot, toX, toY }, points, coloured) {
   const corners = points.sort((a, b) => a.x - b.x).map(({ x, reward }) => `${toX(x)},${toY(reward[0])}`);
-  const dashes = DASHES[points[0].run % DASHES.length];
-  plot.append(svg("polyline", { points: corners.join(" "), class: "thread", "stroke-dasharray": dashes }));
+  const style = coloured ? `stroke:${points[0].colour}` : null;
+  plot.append(svg("polyline", { points: corners.join(" "), class: "thread", style }));
 }
 
 function drawPoint({ plot, picture, toX, toY }, point, report, tip) {
