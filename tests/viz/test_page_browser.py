@@ -373,7 +373,7 @@ def test_several_runs_are_compared(opened, run, tmp_path):
     colours = lines.evaluate_all("all => all.map((each) => each.getAttribute('stroke'))")
     assert len(set(colours)) == 2  # one for each run
     (row,) = page.locator("#differences tbody tr").all()  # 0.5 is all that they share
-    assert "other − run" in row.inner_text()
+    assert "other \N{MINUS SIGN} run" in row.inner_text()
     assert "too few seeds" in row.inner_text()
     assert page.locator(".map:visible").count() == 5
     page.get_by_label("each map in its own colours").check()

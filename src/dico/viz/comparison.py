@@ -90,6 +90,7 @@ def draw_compared_curves(runs: Sequence[Run], stat: str = "mean", *, seeds: bool
     with use_style():
         figure, panels = level_panels(len(every), legend=1.4, label=0.5, aspect=0.85)
         unit = in_thousands(max((frames(run) for run in runs), key=lambda each: each[-1]))[1]
+        unit = unit.replace(" of each member", "")  # panels are narrow
         for axes, level in zip(panels, every, strict=True):
             for number, run in enumerate(runs):
                 if level in levels(run):
