@@ -135,11 +135,12 @@ def metrics(runs: Sequence[Run], metric: str) -> list[dict[str, Any]]:
         _metric("snd_box", "SND over the box", over_box, desired=True),
         _metric("diversity", f"Measured {metric}", measured, desired=True),
         _metric("snd_acted", "SND of executed actions", "Of the mean actions as they are executed, in the action box."),
-        _metric("tracking", "Tracking error", tracked, percent=True),
+        _metric("tracking", "Tracking error", tracked, percent=True, named=False),
         _metric(
             "action_bound_violation",
             "Action-bound violation",
             "How far the farthest mean action lies outside the action box.",
+            named=False,
         ),
     ]
 
@@ -198,9 +199,18 @@ def footer(runs: Sequence[Run], stat: str) -> str:
 
 
 def _metric(
-    key: str, title: str, about: str, *, least: float | None = 0.0, desired: bool = False, percent: bool = False
+    key: str,
+    title: str,
+    about: str,
+    *,
+    least: float | None = 0.0,
+    desired: bool = False,
+    percent: bool = False,
+    named: bool = True,
 ) -> dict[str, Any]:
-    return {"key": key, "title": title, "about": about, "least": least, "desired": desired, "percent": percent}
+    """A curve; ``named`` if lines have names at their ends, which would only crowd where most end at zero."""
+    axis = {"least": least, "desired": desired, "percent": percent, "named": named}
+    return {"key": key, "title": title, "about": about, **axis}
 
 
 def _several(count: int, name: str) -> str:

@@ -79,7 +79,7 @@ class Curves {
     });
     drawDesired(this.frame, desired, this.marksDesired, comparing(this.report));
     this.shown.forEach((each) => drawSeries(this.frame, each, this.selection.seeds));
-    drawNames(this.frame, this.shown, this.beside);
+    if (this.metric.named) drawNames(this.frame, this.shown, this.beside);
     this.marks = svg("g", { class: "cursor" });
     this.frame.picture.append(this.marks);
     this.box.replaceChildren(this.frame.picture, this.tip.node);
@@ -101,6 +101,7 @@ class Curves {
 
   /** What the levels' names need at the right of the lines. */
   room() {
+    if (!this.metric.named) return 0;
     const longest = Math.max(0, ...this.shown.map(({ level }) => levelLabel(level).length));
     return longest > 12 ? 0 : Math.max(this.beside + LETTER * longest - 20, 0);
   }

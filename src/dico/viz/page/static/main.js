@@ -24,9 +24,11 @@ document.getElementById("heading").append(...heading(report));
 const tools = { class: "bar-inner", role: "toolbar", "aria-label": "Legend" };
 const bar = element("div", tools, legend(report, selection), themeButton());
 document.getElementById("toolbar").append(bar);
+const alive = report.runs.some((run) => run.live?.networks.length); // else it only says why not, and that can wait
+const [first, last] = alive ? [[["live", live]], []] : [[], [["live", live]]];
 const parts = [
-  ["live", live], ["summary", summary], ["differences", differences], ["curves", curves], ["decision", decision], ["maps", maps],
-  ["episodes", player], ["distances", distances], ["settings", settings],
+  ...first, ["summary", summary], ["differences", differences], ["curves", curves], ["decision", decision],
+  ["maps", maps], ["episodes", player], ["distances", distances], ...last, ["settings", settings],
 ].map(([id, build]) => built(id, build)).filter((part) => part !== null);
 document.getElementById("report").append(...parts);
 document.getElementById("contents").append(...parts.map((part) =>
