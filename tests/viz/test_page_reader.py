@@ -35,7 +35,7 @@ def rewards(best):
 
 def test_the_first_sentence_is_the_verdict(tmp_path):
     pays = write_run(tmp_path / "pays", rewards("1"), snd=("0", "1"), seeds=4, frames=12_000)
-    assert finding(pays, "mean").startswith("Diversity pays in navigation: the best team is at SND 1, with +1 reward")
+    assert finding(pays, "mean").startswith("Diversity pays in navigation: the best team is at SND 1, with +1.0")
     enough = write_run(tmp_path / "enough", rewards("0"), snd=("0", "1"), seeds=4, frames=12_000)
     assert "behave alike are enough" in finding(enough, "mean")
     text = write_report(pays).read_text("utf-8")
