@@ -71,17 +71,21 @@ def test_a_fault_in_one_part_leaves_the_others(browser, found, tmp_path):
     page.close()
 
 
-def test_the_legend_shows_how_each_run_is_drawn(opened, run, tmp_path):
+def test_the_legend_shows_how_runs_and_levels_are_drawn(opened, run, tmp_path):
     other = small_run(tmp_path / "other", snd=("0.5",), frames=80)
     path = write_report([run, other], tmp_path / "both.html")
     page = opened(path)
+    colour = "(node, name) => getComputedStyle(node)[name]"
     for index in (0, 1):
-        chip = page.locator(f"[data-key='run {index}'] .run-line line")
+        chip = page.locator(f"[data-key='run {index}'] .run-mark").evaluate(colour, "color")
         line = page.locator(f"[data-chart=reward] .series[data-run='{index}'] .line").first
+        assert chip == line.evaluate(colour, "stroke")
+    for level in ("0", "0.5", "free"):
+        chip = page.locator(f"[data-key='level {level}'] .run-line line")
+        line = page.locator(f"[data-chart=reward] .series[data-level='{level}'] .line").first
         assert chip.get_attribute("stroke-dasharray") == line.get_attribute("stroke-dasharray")
-    assert page.locator(".run-line line").first.get_attribute("stroke-dasharray") == ""
     lead = page.locator("#curves .lead").inner_text()
-    assert "line patterns the runs" in lead
+    assert "Colours tell the runs apart, line patterns the levels" in lead
     assert "ashed" not in lead
     assert page.locator("[data-chart=diversity] .desired-mark").count() == 2
     dashes = page.locator("[data-chart=diversity] .desired").first.evaluate("n => getComputedStyle(n).strokeDasharray")
