@@ -137,6 +137,9 @@ def test_print_keeps_the_legend(opened, path):
     page = opened(path)
     page.emulate_media(media="print")
     assert page.locator(".chip").first.is_visible()
+    legends = page.locator(".print-legend")
+    assert legends.count() == page.locator("[data-chart]").count()
+    assert all("1.5" in text and "free" in text for text in legends.all_inner_texts()[:2])
     assert page.locator(".downloads").first.is_hidden()
     assert page.locator(".theme").is_hidden()
 

@@ -62,6 +62,7 @@ def grouping(runs: Sequence[Run], along: Axis) -> dict[str, Any]:
         "title": levels_title(runs[0]),
         "desired": fields[0] == "constraint",
         "sample": analysis.sample_name(*runs),
+        "few": 1 < max(analysis.sample_sizes(*runs)) < FEWEST,
         "question": f"Which {asked} is best?",
         "axis": {"title": along.title, "logarithmic": along.logarithmic, "diversity": along.diversity},
     }
@@ -76,16 +77,22 @@ def statistic(runs: Sequence[Run], stat: str, metric: str, along: Axis) -> dict[
     enough = max(analysis.sample_sizes(*runs)) >= FEWEST
     told = "One seed" if many == "1 seed" else f"Mean of {many}"
     alone = "" if enough else f"{told} for each level: there is no interval."
+    dots = "" if many == "1 seed" else f" Dots: single {single}s."
     tracking = (
         f"Tracking error: how far the {_tracked(runs, metric)} is from the desired one, relative to it; for a desired "
         "0, the measured value itself."
     )
     return {
-        "curves": f"{alone or f'{centre} over {many} (line) and {around} (band).'} {_lines(runs)}",
+        "curves": f"{alone or f'{centre} over {many} (line) and {around} (band).'}{_thin(runs)} {_lines(runs)}",
         "table": f"Over the last tenth of the iterations{'' if alone else f', {both} over {many}'}. {alone} {tracking}",
         "final": f"Reward over the last tenth of the iterations, against {over}. "
-        + (alone or f"Marks and whiskers: {both} over {many}; dots: single {single}s."),
+        + (f"{alone}{dots}" if alone else f"Marks and whiskers: {both} over {many}; dots: single {single}s."),
     }
+
+
+def _thin(runs: Sequence[Run]) -> str:
+    """What thin lines are, where too few seeds for a band are drawn each."""
+    return f" Thin: single {analysis.sample_name(*runs)}s." if 1 < max(analysis.sample_sizes(*runs)) < FEWEST else ""
 
 
 def _lines(runs: Sequence[Run]) -> str:

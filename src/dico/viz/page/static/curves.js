@@ -50,9 +50,11 @@ class Curves {
     const label = `${metric.title} against frames. ${metric.about}`;
     this.box = element("div", { class: "plot", tabindex: "0", role: "group", "aria-label": label });
     this.tip = new Tip(this.box);
+    this.legend = element("p", { class: "print-legend", "aria-hidden": "true" }); // on paper the page's own is elsewhere
     this.longest = series.reduce((most, { xs }) => (xs.at(-1) > most.at(-1) ? xs : most), series[0].xs);
     this.node = element("figure", { class: "panel", "data-chart": metric.key },
-      element("figcaption", {}, element("h3", {}, glossed(metric.title, 1)), element("p", {}, metric.about)), this.box);
+      element("figcaption", {}, element("h3", {}, glossed(metric.title, 1)), element("p", {}, metric.about)), this.box,
+      this.legend);
     pointing(this.box, (event) => this.follow(event), () => this.point(null));
     this.node.append(downloads(metric.title, {
       picture: () => this.frame.picture, table: () => this.table(),
@@ -83,6 +85,8 @@ class Curves {
     this.marks = svg("g", { class: "cursor" });
     this.frame.picture.append(this.marks);
     this.box.replaceChildren(this.frame.picture, this.tip.node);
+    this.legend.replaceChildren(...this.shown.map(({ run, level, name }) =>
+      element("span", {}, lineMark(this.report, run, level), name)));
     this.point(this.cursor);
     if (!this.shown.length) {
       this.box.append(element("p", { class: "empty" }, "All levels are hidden: choose one in the legend."));

@@ -18,7 +18,7 @@ import { heading, summary } from "./summary.js";
 import { TASKS } from "./tasks.js";
 import { themeButton } from "./theme.js";
 
-const selection = new Selection();
+const selection = new Selection(report.grouping.few);
 paintColours(report);
 document.getElementById("heading").append(...heading(report));
 const tools = { class: "bar-inner", role: "toolbar", "aria-label": "Legend" };

@@ -40,10 +40,11 @@ export function paintColours(report) {
 }
 
 export class Selection extends EventTarget {
-  constructor() {
+  /** `seeds` is whether each of them is drawn, as they are where they are too few for an interval. */
+  constructor(seeds) {
     super();
     this.hidden = new Set();
-    this.seeds = false;
+    this.seeds = seeds;
   }
 
   shows(run, level) {
