@@ -2,7 +2,7 @@
 
 import csv
 import re
-from io import StringIO
+from io import BytesIO, StringIO
 from pathlib import Path
 
 import pytest
