@@ -40,14 +40,14 @@ if TYPE_CHECKING:  # the public names; each is imported when it is first used, f
     from dico.viz.figures import draw_curves as draw_curves
     from dico.viz.figures import draw_decision as draw_decision
     from dico.viz.figures import draw_distances as draw_distances
-    from dico.viz.figures import draw_map as draw_map
     from dico.viz.figures import draw_outcomes as draw_outcomes
-    from dico.viz.figures import draw_slice as draw_slice
     from dico.viz.figures import draw_tracking as draw_tracking
     from dico.viz.figures import draw_trajectories as draw_trajectories
     from dico.viz.gallery import draw_figures as draw_figures
     from dico.viz.gallery import save_figures as save_figures
     from dico.viz.gallery import write_figures as write_figures
+    from dico.viz.map_figures import draw_map as draw_map
+    from dico.viz.map_figures import draw_slice as draw_slice
     from dico.viz.maps import plot_map as plot_map
     from dico.viz.maps import plot_slice as plot_slice
     from dico.viz.report import write_report as write_report

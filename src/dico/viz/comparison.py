@@ -24,11 +24,11 @@ from dico.viz.colours import run_colour
 from dico.viz.labels import level_label, levels_title, metric_name, run_names
 from dico.viz.own_axes import on_axes
 from dico.viz.style import (
-    COLUMNS,
     FAINT,
     INK,
     caption,
     in_thousands,
+    label_edges,
     level_panels,
     level_title,
     new_figure,
@@ -98,11 +98,11 @@ def draw_compared_curves(runs: Sequence[Run], stat: str = "mean", *, seeds: bool
             axes.set_title(level_title(runs[0], level))
             plain_numbers(axes.yaxis)
         low, high = min(axes.get_ylim()[0] for axes in panels), max(axes.get_ylim()[1] for axes in panels)
-        for k, axes in enumerate(panels):
+        for axes in panels:
             axes.set_ylim(low, high)
-            axes.set_xlabel("" if k + COLUMNS < len(panels) else unit)
-            axes.set_ylabel("" if k % COLUMNS else "reward per step")
-            axes.tick_params(labelbottom=k + COLUMNS >= len(panels), labelleft=k % COLUMNS == 0)
+            axes.set_xlabel(unit)
+            axes.set_ylabel("reward per step")
+        label_edges(panels)
         for number, name in enumerate(run_names(runs)):
             panels[-1].plot([], [], color=run_colour(number), label=f" {name}" if name.startswith("_") else name)
         figure.legend(title="run", loc="outside right upper", alignment="left")

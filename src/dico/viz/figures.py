@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from textwrap import wrap
 
-import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -18,9 +17,7 @@ from dico.analysis import (
     sample_name,
     summary,
 )
-from dico.analysis.fields import Field, as_mapped, check_coordinates
 from dico.runs import Run
-from dico.runs.episodes import play
 from dico.schedules import is_scheduled
 from dico.viz.axis import axis_of
 from dico.viz.curves import (
@@ -40,7 +37,7 @@ from dico.viz.distances import DISTANCE, distance_scale, matrices, plot_distance
 from dico.viz.end_labels import label_ends
 from dico.viz.labels import levels_title
 from dico.viz.limits import max_snd_limit
-from dico.viz.maps import colour_bar, extent_of, map_scale, middle_of, plot_map, plot_slice
+from dico.viz.maps import colour_bar
 from dico.viz.selection import Selection, one_of_each, shown_of
 from dico.viz.style import (
     ONE,
@@ -48,7 +45,6 @@ from dico.viz.style import (
     level_panels,
     level_title,
     new_figure,
-    paired_panels,
     panels,
     seeds_in_words,
     so_far,
@@ -59,9 +55,6 @@ from dico.viz.style import (
 )
 from dico.viz.trajectories import PICTURES, moments, plot_strip
 from dico.viz.views import aspect_of, extent_within, legend
-
-ROLLOUT = 20
-"""Episodes whose observations surround a map over two observed numbers."""
 
 
 def draw_curves(run: Run, stat: str = "mean", *, seeds: bool = False) -> Figure:
@@ -139,69 +132,6 @@ def draw_decision(runs: Sequence[Run], stat: str = "mean") -> Figure:
         return figure
 
 
-def draw_map(
-    selection: Selection, state_seed: int = 0, *, resolution: int = 100, arrows: bool = False, own_scale: bool = False
-) -> Figure:
-    """Diversity at every position, a panel for each level.
-
-    All have one colour scale, so that levels are compared, or each its own, so that the shape of each is seen. Under
-    analytical control it is f, and below it stands the diversity of the unscaled deviations (eq:finn_pi).
-    """
-    as_mapped(selection.task)
-    state = selection.start(state_seed)
-    fields, group = selection.fields(state, resolution=resolution), selection.task.groups[selection.controlled]
-    with use_style():
-        figure, axes, below = _map_panels(fields)
-        together = map_scale(fields)
-        scales = [map_scale([field]) if own_scale else together for field in fields]
-        for each, field, scale in zip(axes, fields, scales, strict=True):
-            plot_map(
-                each, field, selection.task, state, scale, selection.actions(field) if arrows else None, group.agents
-            )
-        for each, field in zip(below, _before_scaling(fields), strict=True):
-            plot_map(each, field, selection.task, state)
-        if own_scale:
-            _title(axes, selection, [f": 0 to {field.snd.max():.2g}" for field in fields])
-            key = ["colours from 0 to the number above each"]
-        else:
-            _finish(figure, axes, selection, "at each position")
-            key = []
-        key += [
-            *_below(below),
-            *legend(selection.task, selection.task.scene(state), over_map=True),
-            *(["arrows: mean actions"] if arrows else []),
-        ]
-        caption(figure, ", ".join([*who(selection), f"start {state_seed}", *key]))
-        return figure
-
-
-def draw_slice(
-    selection: Selection, coordinates: tuple[int, int], state_seed: int = 0, *, resolution: int = 100
-) -> Figure:
-    """Diversity over two observed numbers around a rollout of each level, all other numbers held."""
-    check_coordinates(coordinates, selection.task.groups[selection.controlled].obs_dim)
-    played = play(selection.task, selection.policies, ROLLOUT, state_seed, deterministic=True)
-    seen = [
-        obs[running].flatten(0, 1)
-        for obs, running in zip(played.obs[selection.controlled], played.running, strict=True)
-    ]
-    together = torch.cat(seen)
-    fields = selection.slices(middle_of(together), coordinates, extent_of(together, coordinates), resolution)
-    with use_style():
-        figure, axes, below = _map_panels(fields, label=0.5)
-        scale = map_scale(fields)
-        for each, field, own in zip(axes, fields, seen, strict=True):
-            plot_slice(each, field, coordinates, own, scale)
-        for each, field, own in zip(below, _before_scaling(fields), seen, strict=bool(below)):
-            plot_slice(each, field, coordinates, own)
-        for each in (*axes, *below):
-            each.label_outer()
-        _finish(figure, axes, selection, "at each pair")
-        dots = f"dots: seen in {ROLLOUT} episodes"
-        caption(figure, ", ".join([*who(selection), *_below(below), dots, "all other observations held"]))
-        return figure
-
-
 def draw_trajectories(selection: Selection, seed: int = 0, *, pictures: int = PICTURES) -> Figure:
     """An episode of each level from left to right, all from the same start."""
     recording = selection.record(seed)
@@ -241,27 +171,6 @@ def draw_distances(run: Run, seed: int | None = None) -> Figure:
         return figure
 
 
-def _map_panels(fields: Sequence[Field], label: float = 0.3) -> tuple[Figure, list[Axes], list[Axes]]:
-    """A panel for each field, and one below it for the unscaled deviations where they are known."""
-    before = _before_scaling(fields)
-    if not before:
-        return *level_panels(len(fields), label=label), []
-    figure, axes, below = paired_panels(len(fields), label=label)
-    for each, field in zip(below, before, strict=True):
-        each.set_title(f"unscaled: 0 to {map_scale([field]).vmax:.2g}")
-    return figure, axes, below
-
-
-def _before_scaling(fields: Sequence[Field]) -> list[Field]:
-    """Of the unscaled deviations, where they are known."""
-    return [before for field in fields if (before := field.before_scaling()) is not None]
-
-
-def _below(below: Sequence[Axes]) -> list[str]:
-    """What the lower panels are, in words."""
-    return ["above: f", "below: SND of the deviations before they are scaled to f"] if below else []
-
-
 def _dashed(run: Run) -> str:
     """What dashed lines are, in words, if there are any."""
     if not desires(run):
@@ -275,17 +184,6 @@ def _label_lines(figure: Figure, run: Run) -> None:
     for axes in figure.axes:
         label_ends(axes)
     level_legend(figure.axes[-1], run)
-
-
-def _finish(figure: Figure, axes: Sequence[Axes], selection: Selection, where: str) -> None:
-    """Titles and the colours' meaning."""
-    _title(axes, selection, [""] * len(axes))
-    colour_bar(figure, axes, f"SND {where}")
-
-
-def _title(axes: Sequence[Axes], selection: Selection, notes: Sequence[str]) -> None:
-    for each, member, note in zip(axes, selection.members, notes, strict=True):
-        each.set_title(level_title(selection.run, level_of(selection.run, member)) + note)
 
 
 def _key(runs: Sequence[Run]) -> list[str]:

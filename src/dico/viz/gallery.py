@@ -17,15 +17,14 @@ from dico.viz.figures import (
     draw_curves,
     draw_decision,
     draw_distances,
-    draw_map,
     draw_outcomes,
-    draw_slice,
     draw_tracking,
     draw_trajectories,
 )
 from dico.viz.files import check_formats, check_place
 from dico.viz.kept import kept_selection
 from dico.viz.labels import run_names
+from dico.viz.map_figures import draw_map, draw_slice
 from dico.viz.once import warn_once
 from dico.viz.selection import Selection, choose
 from dico.viz.style import save
