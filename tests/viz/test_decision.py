@@ -140,3 +140,9 @@ def test_two_seeds_are_two_dots(tmp_path):
     dots = [line for line in figure.axes[0].get_lines() if line.get_marker() == "o" and len(line.get_ydata()) == 2]
     assert len(dots) == 3
     assert "dots: seeds" in said(figure)
+
+
+def test_levels_far_from_none_have_the_axis_to_themselves(tmp_path):
+    left, right = draw_decision([write_run(tmp_path / "run", steady, snd=("1", "1.5"))]).axes[0].get_xlim()
+    assert 0.8 < left < 1
+    assert 1.5 < right < 1.7

@@ -30,6 +30,8 @@ NAME_ROOM = 9
 """Height of a line's name, in points."""
 NEAR = 2.5
 """The limit is drawn if it is at most so many times as far as the farthest level: else levels would be crowded."""
+FROM_ZERO = 0.5
+"""The axis begins at no diversity unless the least level stands beyond this share of it."""
 TICKS_APART = 0.08
 """Share of the axis that the numbers at its ticks are apart, at least."""
 
@@ -230,7 +232,11 @@ def _plot_limit(axes: Axes, run: Run) -> None:
     farthest = float(axes.dataLim.x1) if np.isfinite(axes.dataLim.x1) else 0.0
     shown = limit is not None and limit_is_near(limit.value, farthest)
     right = max(1.06 * farthest, 1.12 * limit.value if limit is not None and shown else 0.0) or 1.0
-    axes.set_xlim(-0.04 * right, right)  # from no diversity on
+    least = float(axes.dataLim.x0) if np.isfinite(axes.dataLim.x0) else 0.0
+    far = least > FROM_ZERO * right
+    axes.set_xlim(
+        least - 0.15 * (right - least) if far else -0.04 * right, right
+    )  # from none on, if that is near
     if limit is None or not shown:
         return
     axes.axvspan(limit.value, right, facecolor="#f0f0f0", edgecolor="#d0d0d0", hatch="///", linewidth=0, zorder=0)

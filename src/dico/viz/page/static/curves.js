@@ -50,7 +50,7 @@ class Curves {
     const label = `${metric.title} against frames. ${metric.about}`;
     this.box = element("div", { class: "plot", tabindex: "0", role: "group", "aria-label": label });
     this.tip = new Tip(this.box);
-    this.legend = element("p", { class: "print-legend", "aria-hidden": "true" }); // on paper the page's own is elsewhere
+    this.legend = element("p", { class: "print-legend", "aria-hidden": "true" }); // on paper the page's own is far
     this.longest = series.reduce((most, { xs }) => (xs.at(-1) > most.at(-1) ? xs : most), series[0].xs);
     this.node = element("figure", { class: "panel", "data-chart": metric.key },
       element("figcaption", {}, element("h3", {}, glossed(metric.title, 1)), element("p", {}, metric.about)), this.box,

@@ -20,11 +20,11 @@ export function differences(report, selection) {
   show();
   selection.addEventListener("change", show);
   const bases = [...new Set(rows.flatMap(({ first, second }) => [first, second]))].sort((a, b) => a - b);
-  const choice = bases.length > 2 ? chooser("compared with", bases.map((index) => [String(index), report.runs[index].name]),
-    String(base), (index) => {
-      base = Number(index);
-      show();
-    }) : null;
+  const choices = bases.map((index) => [String(index), report.runs[index].name]);
+  const choice = bases.length > 2 ? chooser("compared with", choices, String(base), (index) => {
+    base = Number(index);
+    show();
+  }) : null;
   return section("differences", TITLE, about, element("div", { class: "row" }, choice), place,
     downloads("differences", { table: () => tableRows(report, quantities, rows) }));
 }
@@ -33,14 +33,17 @@ export function differences(report, selection) {
 function against(rows, base) {
   const turned = ([effect, low, high]) => [-effect, high === null ? null : -high, low === null ? null : -low];
   const opposite = { higher: "lower", lower: "higher" };
-  return rows.filter(({ first, second }) => first === base || second === base).map((row) => (row.first === base ? row : {
+  const round = (row) => ({
     ...row, first: row.second, second: row.first, seeds: [...row.seeds].reverse(),
     values: row.values.map(turned), verdicts: row.verdicts.map((said) => opposite[said] ?? said),
-  }));
+  });
+  return rows.filter(({ first, second }) => first === base || second === base)
+    .map((row) => (row.first === base ? row : round(row)));
 }
 
 function table(report, quantities, rows, selection) {
-  const shown = rows.filter(({ first, second, level }) => selection.shows(first, level) && selection.shows(second, level));
+  const shown = rows.filter(({ first, second, level }) =>
+    selection.shows(first, level) && selection.shows(second, level));
   const { name: base } = report.runs[rows[0].first];
   const head = [report.grouping.title, "run", `${report.grouping.sample}s`, ...quantities.map(({ title }) => title)];
   const texts = quantities.map(({ percent }, k) => {
@@ -67,7 +70,8 @@ function picture([effect, low, high], range, colour) {
   const toX = linear(range, [5, WIDTH - 5]);
   const middle = HEIGHT / 2;
   const parts = [svg("line", { x1: toX(0), x2: toX(0), y1: 0, y2: HEIGHT, class: "axis" })];
-  if (low !== null) parts.push(svg("line", { x1: toX(low), x2: toX(high), y1: middle, y2: middle, stroke: colour, "stroke-width": 2 }));
+  const along = { y1: middle, y2: middle, stroke: colour, "stroke-width": 2 };
+  if (low !== null) parts.push(svg("line", { x1: toX(low), x2: toX(high), ...along }));
   if (effect !== null) parts.push(svg("circle", { cx: toX(effect), cy: middle, r: 4, fill: colour }));
   const size = { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, width: WIDTH, height: HEIGHT };
   return svg("svg", { class: "interval", ...size, "aria-hidden": "true" }, parts);

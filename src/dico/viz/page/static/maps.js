@@ -53,7 +53,7 @@ function mapPanel(report, run, panel, most, colour, selection) {
   const mean = `mean ${number(field.mean)}`;
   const label = `Map for ${levelName(report, panel.level)}: ${mean}`;
   const canvas = element("canvas", { role: "img", "aria-label": label });
-  const reading = element("span", { class: "muted" }, most === null ? `${mean}, from 0 to ${number(panel.most)}` : mean);
+  const reading = element("span", { class: "muted" });
   const level = report.levels.find(({ text }) => text === panel.level);
   const mark = comparing(report) ? null : swatch(level.colour);
   let [scale, alone] = [most ?? panel.most, most === null];
@@ -71,6 +71,7 @@ function mapPanel(report, run, panel, most, colour, selection) {
     reading.textContent = `here ${number(here)}`;
   }, () => (reading.textContent = resting()));
   const resting = () => (alone ? `${mean}, from 0 to ${number(scale)}` : mean);
+  reading.textContent = resting();
   redraw(canvas, draw);
   const update = (own) => {
     node.hidden = !selection.shows(run.index, panel.level);
