@@ -265,3 +265,18 @@ def test_a_limit_known_within_bounds_is_shown_so(opened, found, tmp_path):
     page = opened(written(tmp_path / "limit.html", found | {"runs": [unsure]}))
     assert "More than 0.72 does not fit" in page.locator("#decision .lead").inner_text()
     assert page.locator("#decision .note").text_content() == "largest in the action box: 0.61 to 0.72"
+
+
+def test_any_run_can_be_what_others_are_compared_with(opened, tmp_path):
+    def reward(more):
+        return lambda level, seed, iteration: {"reward": more + 0.01 * seed, "snd": 0.5}
+
+    runs = [write_run(tmp_path / name, reward(k), snd=("0.5",), seeds=3) for k, name in enumerate("abc")]
+    page = opened(write_report(runs, tmp_path / "three.html"))
+    table = page.locator("#differences tbody")
+    read = [text.replace("\N{MINUS SIGN}", "-") for text in table.locator("tr").all_inner_texts()]
+    assert ["b - a" in read[0], "c - a" in read[1], "+1.000 ±" in read[0], "+2.000 ±" in read[1]] == [True] * 4
+    page.get_by_label("compared with").select_option(label="c")
+    read = [text.replace("\N{MINUS SIGN}", "-") for text in table.locator("tr").all_inner_texts()]
+    assert ["a - c" in read[0], "b - c" in read[1], "-2.000 ±" in read[0], "-1.000 ±" in read[1]] == [True] * 4
+    assert all("lower" in text for text in read)
