@@ -72,7 +72,7 @@ def test_several_runs_are_compared_by_name(known, tmp_path):
     assert [path.stem for path in written[:3]] == ["decision", "curves", "differences"]
     figure = draw_decision([known, other])
     assert legend_of(figure) == ["known\n  3 seeds", "other\n  2 seeds"]  # all that differs
-    assert "best: 0.5 (known)" in texts(figure)
+    assert "highest: 0.5 (known)" in texts(figure)
     for words in ("navigation, IPPO, after 240,000 frames, mean and", "diamonds: free where its diversity landed"):
         assert words in said(figure)
 

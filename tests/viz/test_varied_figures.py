@@ -100,7 +100,7 @@ def test_runs_that_vary_are_compared(tmp_path):
     runs = [two_taus(tmp_path / "a"), two_by_two(tmp_path / "b")]
     figure = draw_decision(runs)
     assert legend_of(figure) == ["a", "b"]
-    assert {"tau=0.3", "tau=0.01", "highest: 1, tau=0.3 (a), too few seeds to tell more"} <= set(texts(figure))
+    assert {"tau=0.3", "tau=0.01", "highest: 1, tau=0.3 (a)"} <= set(texts(figure))
 
 
 def test_the_page_has_each_group(tmp_path, trained):

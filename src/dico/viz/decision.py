@@ -80,8 +80,10 @@ def plot_decision(axes: Axes, runs: Run | Sequence[Run], stat: str = "mean") -> 
         best, name = max(candidates, key=lambda each: float(each[0].reward.centre))
         found = answer_of(runs[names.index(name)]) if stat == "mean" else None
         text = _called(level_label(best.level), found)
-        named = _called(f"{level_label(best.level)} ({name})", found) if len(runs) > 1 else text
-        _mark_best(axes, along.place(best)[0], best, named if len(named) <= MOST_LETTERS else text)
+        if len(runs) > 1:  # which of them leads is not told by the seeds of one: their differences are
+            found, text = None, f"highest: {level_label(best.level)}"
+            text = named if len(named := f"{text} ({name})") <= MOST_LETTERS else text
+        _mark_best(axes, along.place(best)[0], best, text)
         if along.diversity and found is not None and found.low < found.high:
             axes.axvspan(found.low, found.high, color=ALIKE, linewidth=0, zorder=0.5, gid="alike")
     if not candidates:
@@ -234,9 +236,7 @@ def _plot_limit(axes: Axes, run: Run) -> None:
     right = max(1.06 * farthest, 1.12 * limit.value if limit is not None and shown else 0.0) or 1.0
     least = float(axes.dataLim.x0) if np.isfinite(axes.dataLim.x0) else 0.0
     far = least > FROM_ZERO * right
-    axes.set_xlim(
-        least - 0.15 * (right - least) if far else -0.04 * right, right
-    )  # from none on, if that is near
+    axes.set_xlim(least - 0.15 * (right - least) if far else -0.04 * right, right)  # from none on, if that is near
     if limit is None or not shown:
         return
     axes.axvspan(limit.value, right, facecolor="#f0f0f0", edgecolor="#d0d0d0", hatch="///", linewidth=0, zorder=0)

@@ -45,5 +45,14 @@ def _about(found: Sequence[analysis.Difference], runs: Sequence[Run]) -> str:
     return (
         "At each level that two runs share: means over the last tenth of the iterations, one run's minus the other's, "
         "with Welch's interval. The intervals of a column hold all at once with 95 % confidence (Bonferroni), so that "
-        f"any row may be picked from them.{left}"
+        f"any row may be picked from them.{left}{_lengths(runs)}"
     )
+
+
+def _lengths(runs: Sequence[Run]) -> str:
+    """That runs are not equally long, if they are not."""
+    done = sorted({int(analysis.frames(run)[-1]) for run in runs})
+    if len(done) == 1:
+        return ""
+    told = " and ".join(f"{frames:,}" for frames in done)
+    return f" The runs have {told} frames a member: each is taken at its own end."
