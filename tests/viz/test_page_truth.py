@@ -280,3 +280,6 @@ def test_any_run_can_be_what_others_are_compared_with(opened, tmp_path):
     read = [text.replace("\N{MINUS SIGN}", "-") for text in table.locator("tr").all_inner_texts()]
     assert ["a - c" in read[0], "b - c" in read[1], "-2.000 ±" in read[0], "-1.000 ±" in read[1]] == [True] * 4
     assert all("lower" in text for text in read)
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
+    page.locator("details").evaluate_all("all => all.forEach((node) => (node.open = true))")
+    assert [each["id"] for each in axe.Axe().run(page).response["violations"]] == []

@@ -14,7 +14,8 @@ export function differences(report, selection) {
   if (!comparing(report)) return null;
   const { rows, quantities, about } = report.differences;
   if (!rows.length) return section("differences", TITLE, about);
-  const place = element("div", { class: "scroll panel", tabindex: "0", role: "region", "aria-label": TITLE });
+  const look = { class: "scroll panel", tabindex: "0", role: "region", "aria-label": "Table of differences" };
+  const place = element("div", look);
   let base = rows[0].first;
   const show = () => place.replaceChildren(table(report, quantities, against(rows, base), selection));
   show();
