@@ -19,6 +19,7 @@ extensions = [
     "sphinx.ext.viewcode",
     "sphinx_copybutton",
     "sphinx_design",
+    "gallery",
     "generated_pages",
     "native_math",
     "repository_links",

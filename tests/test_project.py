@@ -167,6 +167,9 @@ def test_the_site_is_built_without_a_warning(tmp_path):
     python("-m", "sphinx", *words, "docs", str(tmp_path))
     assert "SND" in (tmp_path / "method.html").read_text()
     assert "frames_per_batch" in (tmp_path / "configuration.html").read_text()
+    for name in ("navigation", "tag", "tau"):
+        assert f'href="gallery/{name}.html"' in (tmp_path / "gallery.html").read_text()
+        assert (tmp_path / "gallery" / f"{name}.html").stat().st_size < 600_000
 
 
 def test_the_version_is_the_same_everywhere():

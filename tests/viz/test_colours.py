@@ -5,8 +5,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from dico.viz.colours import FREE, level_colours, rgb
+from dico.viz.colours import FREE, level_colours, level_patterns, rgb
 
+CONES = np.array([[0.41222, 0.53633, 0.05145], [0.2119, 0.6807, 0.1074], [0.0883, 0.28172, 0.62998]])
+OPPONENTS = np.array([[0.21045, 0.79362, -0.00407], [1.978, -2.42859, 0.45059], [0.0259, 0.78277, -0.80868]])
 LEVELS = ["0", "0.1", "0.3", "0.4", "0.5", "1", "free"]
 
 
@@ -15,6 +17,14 @@ def luminance(colour):
     channels = np.array(rgb(colour)) / 255
     linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
     return linear @ [0.2126, 0.7152, 0.0722]
+
+
+def oklab(colour):
+    """Lightness and two opponent hues, even to the eye (Ottosson's OKLab), in hundredths."""
+    channels = np.array(rgb(colour)) / 255
+    linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
+    cones = np.cbrt(CONES @ linear)
+    return 100 * (OPPONENTS @ cones)
 
 
 def contrast(one, other):
@@ -49,4 +59,14 @@ def test_free_is_grey_and_alone():
     assert all(len(set(rgb(grey))) == 1 for grey in FREE)
     assert len(set(colours.values())) == len(LEVELS)
     assert level_colours(["free"]) == {"free": FREE[0]}
-    assert level_colours(["0.45"]) == {"0.45": "#cc4778"}
+    assert level_colours(["0.8"]) == {"0.8": "#cb3a78"}
+
+
+def test_neighbouring_levels_differ_to_the_eye():
+    """Two colours 4 apart in OKLab (of 100 from black to white) are told apart side by side."""
+    nine = ["0", "0.1", "0.3", "0.5", "0.7", "1", "1.5", "2", "free"]
+    colours = [oklab(colour) for colour in level_colours(nine).values()]
+    assert min(np.linalg.norm(one - other) for one, other in pairwise(colours)) > 4
+    patterns = list(level_patterns(nine).values())
+    assert all(one != other for one, other in pairwise(patterns))
+    assert set(level_patterns(nine[:3]).values()) == {()}

@@ -68,10 +68,11 @@ def test_several_runs_are_compared_by_name(known, tmp_path):
     other = write_run(tmp_path / "other", steady, snd=("0", "1"))
     written = write_figures([known, other], tmp_path / "figures", formats=("svg",))
     assert written[0] == tmp_path / "figures" / "decision.svg"
-    assert {path.parent.name for path in written[1:]} == {"known", "other"}
+    assert {path.parent.name for path in written[3:]} == {"known", "other"}
+    assert [path.stem for path in written[:3]] == ["decision", "curves", "differences"]
     figure = draw_decision([known, other])
     assert legend_of(figure) == ["known\n  3 seeds", "other\n  2 seeds"]  # all that differs
-    assert "best: 0.5 (known)" in texts(figure)
+    assert "highest: 0.5 (known)" in texts(figure)
     for words in ("navigation, IPPO, after 240,000 frames, mean and", "diamonds: free where its diversity landed"):
         assert words in said(figure)
 
@@ -84,7 +85,7 @@ def test_runs_of_one_name_or_an_odd_one_are_in_the_legend(tmp_path):
     assert [text.strip() for text in legend_of(figure)] == ["_under", r"$\foo$"]
     save(figure, tmp_path / "odd", ["png"])
     written = write_figures(runs[:2], tmp_path / "figures", formats=("png",))
-    assert {path.parent.name for path in written[1:]} == {"a-run", "b-run"}
+    assert {path.parent.name for path in written[3:]} == {"a-run", "b-run"}
 
 
 def test_there_is_no_best_of_one(tmp_path):
@@ -123,3 +124,25 @@ def test_no_whisker_crosses_the_word_best(known):
     figure.canvas.draw()
     (best,) = (text for text in figure.axes[0].texts if text.get_text().startswith("best"))
     assert best.get_window_extent().y0 >= figure.axes[0].bbox.y1
+
+
+def test_a_far_limit_takes_no_room_from_the_levels(tmp_path):
+    run = write_run(tmp_path / "run", steady, snd=("0", "0.3"), seeds=2)
+    clamped = replace(run, groups=({**run.groups[0], "kind": "deterministic"},))
+    figure = draw_decision([clamped])
+    left, right = figure.axes[0].get_xlim()
+    assert 0.3 / (right - left) > 0.85
+    assert "largest SND in the action box: 2.83" in said(figure)
+
+
+def test_two_seeds_are_two_dots(tmp_path):
+    figure = draw_decision([write_run(tmp_path / "run", steady, seeds=2)])
+    dots = [line for line in figure.axes[0].get_lines() if line.get_marker() == "o" and len(line.get_ydata()) == 2]
+    assert len(dots) == 3
+    assert "dots: seeds" in said(figure)
+
+
+def test_levels_far_from_none_have_the_axis_to_themselves(tmp_path):
+    left, right = draw_decision([write_run(tmp_path / "run", steady, snd=("1", "1.5"))]).axes[0].get_xlim()
+    assert 0.8 < left < 1
+    assert 1.5 < right < 1.7

@@ -22,11 +22,10 @@ from dico.viz.figures import (
     draw_curves,
     draw_decision,
     draw_distances,
-    draw_map,
-    draw_slice,
     draw_tracking,
     draw_trajectories,
 )
+from dico.viz.map_figures import draw_map, draw_slice
 from dico.viz.selection import choose, one_of_each, seeds_of
 from dico.viz.style import new_figure, save
 
@@ -113,7 +112,10 @@ def test_a_map_is_the_field_of_each_level_on_one_scale(navigation):
 def test_a_map_over_observed_numbers_shows_what_was_seen(dispersion):
     figure = draw_slice(choose(dispersion), (4, 1), resolution=8)
     first = figure.axes[0]
-    assert (first.get_xlabel(), first.get_ylabel()) == ("observation 4", "observation 1")
+    assert (first.get_xlabel(), first.get_ylabel()) == ("y to food 2", "y to food 1")
+    alone = draw_slice(choose(dispersion), (4, 1), resolution=4, own_scale=True)
+    assert "colours from 0 to the number above each" in said(alone)
+    assert len(alone.axes) == len(figure.axes) - 1  # no bar
     assert first.images[0].get_array().shape == (8, 8)
     assert len(first.get_lines()[0].get_xdata()) > 100
     with pytest.raises(ValueError, match="dispersion has no map over positions"):
@@ -194,7 +196,7 @@ def test_no_texts_overlap(navigation, known, name, tmp_path):
     }  # fmt: skip
     figure = draw[name]()
     figure.canvas.draw()
-    boxes = [(text.get_text(), text.get_window_extent()) for text in drawn_texts(figure) if text.get_text().strip()]
+    boxes = [(text.get_text(), Text.get_window_extent(text)) for text in drawn_texts(figure) if text.get_text().strip()]
     assert len(boxes) > 5
     frame = figure.bbox.padded(1)
     for text, box in boxes:

@@ -113,9 +113,9 @@ def test_pointing_at_a_level_of_the_decision_plot(opened, path, run):
 
 def test_single_seeds_on_request(opened, path):
     page = opened(path)
+    assert page.locator("[data-chart=reward] .seed").count() == 6  # two of each level are too few for a band
+    page.get_by_label("single seeds").uncheck()
     assert page.locator(".seed").count() == 0
-    page.get_by_label("single seeds").check()
-    assert page.locator("[data-chart=reward] .seed").count() == 6
 
 
 def test_episodes_play_pause_and_scrub_in_step(opened, path):
@@ -367,12 +367,21 @@ def test_several_runs_are_compared(opened, run, tmp_path):
     other = small_run(tmp_path / "other", snd=("0.5", "1"), algorithm="mappo")
     page = opened(write_report([run, other], tmp_path / "both.html"))
     assert page.locator("h1").inner_text() == "2 runs compared"
-    assert page.locator(".summary tbody tr").count() == 5
+    assert page.locator("#summary tbody tr").count() == 5
     assert page.locator("[data-chart=reward] .series").count() == 5
+    lines = page.locator("[data-chart=reward] .series .line")
+    colours = lines.evaluate_all("all => all.map((each) => each.getAttribute('stroke'))")
+    assert len(set(colours)) == 2  # one for each run
+    (row,) = page.locator("#differences tbody tr").all()  # 0.5 is all that they share
+    assert "other \N{MINUS SIGN} run" in row.inner_text()
+    assert "too few seeds" in row.inner_text()
+    assert page.locator(".map:visible").count() == 5
+    page.get_by_label("each map in its own colours").check()
+    assert "from 0 to" in page.locator(".map figcaption").last.inner_text()
     page.get_by_role("toolbar").get_by_role("button", name="other").click()
     assert page.locator("[data-chart=reward] .series").count() == 3
-    page.locator("#maps").get_by_label("run").select_option(label="other")
-    assert page.locator(".map").count() == 2
+    assert page.locator(".map:visible").count() == 3
+    assert page.locator("#differences tbody tr").count() == 0
 
 
 def test_a_young_run_says_what_is_missing(opened, run, tmp_path):

@@ -1,6 +1,5 @@
 """The page for whoever opens it: what was found, what words mean, files to take along, contrast, small screens."""
 
-import base64
 import csv
 import re
 from io import BytesIO, StringIO
@@ -12,6 +11,7 @@ from folders import write_run
 from PIL import Image
 from report_runs import payload_of, small_run
 
+from dico.runs import load
 from dico.viz.page.finding import finding
 from dico.viz.report import write_report
 
@@ -35,7 +35,7 @@ def rewards(best):
 
 def test_the_first_sentence_is_the_verdict(tmp_path):
     pays = write_run(tmp_path / "pays", rewards("1"), snd=("0", "1"), seeds=4, frames=12_000)
-    assert finding(pays, "mean").startswith("Diversity pays in navigation: the best team is at SND 1, with +1 reward")
+    assert finding(pays, "mean").startswith("Diversity pays in navigation: the best team is at SND 1, with +1.0")
     enough = write_run(tmp_path / "enough", rewards("0"), snd=("0", "1"), seeds=4, frames=12_000)
     assert "behave alike are enough" in finding(enough, "mean")
     text = write_report(pays).read_text("utf-8")
@@ -43,13 +43,21 @@ def test_the_first_sentence_is_the_verdict(tmp_path):
     assert re.search(r'og:description" content="Diversity pays in navigation', text)
 
 
-def test_the_preview_picture_is_one(path):
-    text = path.read_text("utf-8")
-    found = re.search(r'og:image" content="data:image/png;base64,([^"]+)"', text)
-    assert found is not None
-    image = Image.open(BytesIO(base64.b64decode(found[1])))
-    assert image.size == (800, 420)
-    assert len(image.getcolors(1 << 20) or []) > 20
+def test_the_preview_picture_is_a_file_beside_the_page(path, tmp_path):
+    """Sites that show links read no picture from within a page, and want a whole address."""
+    run, place = load(path.parent), tmp_path / "shared.html"
+    assert "og:image" not in write_report(run, place).read_text("utf-8")
+    assert list(tmp_path.iterdir()) == [place]
+    assert 'og:image" content="shared.png"' in write_report(run, place, card=True).read_text("utf-8")
+    text = write_report(run, place, url="https://example.org/a/shared.html").read_text("utf-8")
+    assert 'og:image" content="https://example.org/a/shared.png"' in text
+    assert 'og:url" content="https://example.org/a/shared.html"' in text
+    with Image.open(tmp_path / "shared.png") as image:
+        assert image.size == (800, 420)
+        assert len(image.getcolors(1 << 20) or []) > 20
+    with pytest.raises(ValueError, match="must begin with https"):
+        write_report(run, tmp_path / "other.html", url="example.org")
+    assert not (tmp_path / "other.html").exists()
 
 
 def test_words_explain_themselves(opened, path):
@@ -129,6 +137,9 @@ def test_print_keeps_the_legend(opened, path):
     page = opened(path)
     page.emulate_media(media="print")
     assert page.locator(".chip").first.is_visible()
+    legends = page.locator(".print-legend")
+    assert legends.count() == page.locator("[data-chart]").count()
+    assert all("1.5" in text and "free" in text for text in legends.all_inner_texts()[:2])
     assert page.locator(".downloads").first.is_hidden()
     assert page.locator(".theme").is_hidden()
 

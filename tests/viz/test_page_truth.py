@@ -71,17 +71,21 @@ def test_a_fault_in_one_part_leaves_the_others(browser, found, tmp_path):
     page.close()
 
 
-def test_the_legend_shows_how_each_run_is_drawn(opened, run, tmp_path):
+def test_the_legend_shows_how_runs_and_levels_are_drawn(opened, run, tmp_path):
     other = small_run(tmp_path / "other", snd=("0.5",), frames=80)
     path = write_report([run, other], tmp_path / "both.html")
     page = opened(path)
+    colour = "(node, name) => getComputedStyle(node)[name]"
     for index in (0, 1):
-        chip = page.locator(f"[data-key='run {index}'] .run-line line")
+        chip = page.locator(f"[data-key='run {index}'] .run-mark").evaluate(colour, "color")
         line = page.locator(f"[data-chart=reward] .series[data-run='{index}'] .line").first
+        assert chip == line.evaluate(colour, "stroke")
+    for level in ("0", "0.5", "free"):
+        chip = page.locator(f"[data-key='level {level}'] .run-line line")
+        line = page.locator(f"[data-chart=reward] .series[data-level='{level}'] .line").first
         assert chip.get_attribute("stroke-dasharray") == line.get_attribute("stroke-dasharray")
-    assert page.locator(".run-line line").first.get_attribute("stroke-dasharray") == ""
     lead = page.locator("#curves .lead").inner_text()
-    assert "line patterns the runs" in lead
+    assert "Colours tell the runs apart, line patterns the levels" in lead
     assert "ashed" not in lead
     assert page.locator("[data-chart=diversity] .desired-mark").count() == 2
     dashes = page.locator("[data-chart=diversity] .desired").first.evaluate("n => getComputedStyle(n).strokeDasharray")
@@ -261,3 +265,21 @@ def test_a_limit_known_within_bounds_is_shown_so(opened, found, tmp_path):
     page = opened(written(tmp_path / "limit.html", found | {"runs": [unsure]}))
     assert "More than 0.72 does not fit" in page.locator("#decision .lead").inner_text()
     assert page.locator("#decision .note").text_content() == "largest in the action box: 0.61 to 0.72"
+
+
+def test_any_run_can_be_what_others_are_compared_with(opened, tmp_path):
+    def reward(more):
+        return lambda level, seed, iteration: {"reward": more + 0.01 * seed, "snd": 0.5}
+
+    runs = [write_run(tmp_path / name, reward(k), snd=("0.5",), seeds=3) for k, name in enumerate("abc")]
+    page = opened(write_report(runs, tmp_path / "three.html"))
+    table = page.locator("#differences tbody")
+    read = [text.replace("\N{MINUS SIGN}", "-") for text in table.locator("tr").all_inner_texts()]
+    assert ["b - a" in read[0], "c - a" in read[1], "+1.000 ±" in read[0], "+2.000 ±" in read[1]] == [True] * 4
+    page.get_by_label("compared with").select_option(label="c")
+    read = [text.replace("\N{MINUS SIGN}", "-") for text in table.locator("tr").all_inner_texts()]
+    assert ["a - c" in read[0], "b - c" in read[1], "-2.000 ±" in read[0], "-1.000 ±" in read[1]] == [True] * 4
+    assert all("lower" in text for text in read)
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
+    page.locator("details").evaluate_all("all => all.forEach((node) => (node.open = true))")
+    assert [each["id"] for each in axe.Axe().run(page).response["violations"]] == []

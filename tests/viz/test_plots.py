@@ -17,7 +17,7 @@ from dico.tasks.scene import TEAM
 from dico.viz.scenes import Picture
 from dico.viz.selection import choose
 from dico.viz.style import new_figure
-from dico.viz.views import legend
+from dico.viz.views import extent_around, extent_within, legend
 
 known = known_fixture()
 navigation, dispersion, sampling = map(fixture_of, ("navigation", "dispersion", "sampling"))
@@ -102,3 +102,24 @@ def test_arrows_have_their_agents_colours(navigation, agents, expected):
 def test_what_there_is_can_be_listed():
     assert set(viz.__all__) <= set(dir(viz))
     assert all(callable(getattr(viz, name)) for name in viz.__all__)
+
+
+def test_strips_show_what_is_used_of_a_scene(navigation, sampling):
+    """All that moves, and no empty half; a world with cells is shown whole."""
+    selection = choose(navigation)
+    scene = selection.scene(selection.record(0), 0)
+    left, right, bottom, top = extent_within([scene])
+    whole = extent_around([scene])
+    assert whole[0] <= left < right <= whole[1]
+    assert whole[2] <= bottom < top <= whole[3]
+    assert (top - bottom) >= 0.4 * (right - left) - 1e-6
+    assert (right - left) * (top - bottom) < 0.9 * (whole[1] - whole[0]) * (whole[3] - whole[2])
+    for circle in scene.circles:
+        places = circle.centre.reshape(-1, 2)
+        assert left <= places[:, 0].min()
+        assert places[:, 0].max() <= right
+        assert bottom <= places[:, 1].min()
+        assert places[:, 1].max() <= top
+    cells = choose(sampling)
+    scenes = [cells.scene(cells.record(0), 0)]
+    assert extent_within(scenes) == extent_around(scenes)

@@ -198,6 +198,12 @@ def test_several_runs_are_compared(run, tmp_path, monkeypatch):
     assert [each["name"] for each in found["runs"]] == ["run", "other"]
     assert [level["text"] for level in found["levels"]] == ["0", "0.5", "1", "free"]
     assert "IPPO and MAPPO" in found["facts"]
+    (row,) = found["differences"]["rows"]
+    own, others = analysis.final(run, "reward")[2:4].mean(), analysis.final(other, "reward")[:2].mean()
+    assert row["values"][0] == [pytest.approx(others - own), None, None]
+    assert row["verdicts"][0] == "too few seeds"
+    assert "0, 1, free" in found["differences"]["about"]
+    assert "own end" not in found["differences"]["about"]
     same_name = small_run(tmp_path / "elsewhere" / "run")
     names = [each["name"] for each in payload_of(write_report([run, same_name]))["runs"]]
     assert len(set(names)) == 2

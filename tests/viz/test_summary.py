@@ -14,6 +14,7 @@ from dico.runs import RunError, load, write_summary
 from dico.runs.summary import POINTS
 from dico.viz.gallery import draw_figures, write_figures
 from dico.viz.kept import keep_pictures, kept_selection
+from dico.viz.report import payload
 from dico.viz.selection import choose
 
 navigation, dispersion, tag = fixture_of("navigation"), fixture_of("dispersion"), fixture_of("tag")
@@ -82,6 +83,17 @@ def test_all_figures_are_drawn_from_a_summary(navigation, dispersion, tmp_path):
     assert [path.stem for path in written] == ["curves", "decision", "tracking", "outcomes", "map", "trajectories"]
     drawn = draw_figures([kept(dispersion, tmp_path)])
     assert list(drawn) == ["curves", "decision", "tracking", "outcomes", "trajectories"]
+
+
+def test_a_page_of_a_summary_has_maps_and_episodes(navigation, dispersion, tmp_path):
+    found = payload([kept(navigation, tmp_path)])
+    (run,) = found["runs"]
+    assert run["name"] == "kept"
+    assert [panel["level"] for panel in run["maps"]["panels"]] == levels(navigation)
+    assert (run["maps"]["rows"], run["maps"]["columns"]) == (50, 50)
+    assert len(run["episodes"]) == len(levels(navigation))
+    assert "keeps no networks" in found["missing"]["live"]
+    assert payload([kept(dispersion, tmp_path)])["runs"][0]["episodes"]
 
 
 def test_a_summary_without_pictures_draws_its_curves(navigation, tmp_path):

@@ -100,7 +100,7 @@ def test_runs_that_vary_are_compared(tmp_path):
     runs = [two_taus(tmp_path / "a"), two_by_two(tmp_path / "b")]
     figure = draw_decision(runs)
     assert legend_of(figure) == ["a", "b"]
-    assert {"tau=0.3", "tau=0.01", "highest: 1, tau=0.3 (a), too few seeds to tell more"} <= set(texts(figure))
+    assert {"tau=0.3", "tau=0.01", "highest: 1, tau=0.3 (a)"} <= set(texts(figure))
 
 
 def test_the_page_has_each_group(tmp_path, trained):
@@ -109,7 +109,7 @@ def test_the_page_has_each_group(tmp_path, trained):
     assert [level["text"] for level in found["levels"]] == ["tau=0.01", "tau=0.3"]
     assert {(level["least"], level["most"]) for level in found["levels"]} == {(1.0, 1.0)}
     assert found["grouping"] == {
-        "title": "tau", "desired": False, "sample": "seed", "question": "Which tau is best?",
+        "title": "tau", "desired": False, "sample": "seed", "few": True, "question": "Which tau is best?",
         "axis": {"title": "tau", "logarithmic": True, "diversity": False},
     }  # fmt: skip
     assert [(row["level"], row["place"]) for row in shown["summary"]] == [("tau=0.01", 0.01), ("tau=0.3", 0.3)]

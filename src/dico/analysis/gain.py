@@ -58,6 +58,11 @@ class Answer:
         fields = asdict(self) | {"level": as_number(self.level), "alike": [as_number(level) for level in self.alike]}
         return plain(fields)
 
+    @property
+    def gain_in_digits(self) -> tuple[str, str, str]:
+        """The gain and the ends of its interval as texts, by :func:`in_digits`."""
+        return in_digits(self.gain, self.gain_low, self.gain_high)
+
 
 def answer(samples: Mapping[str, Float[np.ndarray, " _"]]) -> Answer:
     r"""The answer of final values, those of its seeds for each level; NaN is a seed that diverged.
@@ -120,13 +125,27 @@ def sentences(found: Answer, of: str = "reward per step", name: Callable[[str], 
     beside = f"{', '.join(others)} cannot be told from it" if others else "all others are worse"
     lines = [f"best: {name(found.level)}; {beside} ({found.seeds} seeds, 95 %)"]
     if np.isfinite(found.gain):
+        gain, low, high = found.gain_in_digits
         lines.append(
-            f"{found.outcome}: the best diversity has {found.gain:+.4g} {of} over a homogeneous team, "
-            f"95 % interval {found.gain_low:.4g} to {found.gain_high:.4g}"
+            f"{found.outcome}: the best diversity has {gain} {of} over a homogeneous team, "
+            f"95 % interval {low} to {high}"
         )
     beaten = {FREE: ("free agents", found.p_beats_free), HOMOGENEOUS: ("a homogeneous team", found.p_beats_homogeneous)}
     told = [f"{name} {_percent(p)}" for level, (name, p) in beaten.items() if np.isfinite(p) and level != found.level]
     return [*lines, f"confidence that it beats: {', '.join(told)}"] if told else lines
+
+
+def in_digits(effect: float, low: float, high: float) -> tuple[str, str, str]:
+    """An effect and its interval in as many digits as the interval is worth: two significant ones of half of it.
+
+    >>> in_digits(0.00531, 0.000531, 0.01), in_digits(12.3, -40.2, 64.8), in_digits(1.5, 1.5, 1.5)
+    (('+0.0053', '0.0005', '0.0100'), ('+12', '-40', '65'), ('+1.5', '1.5', '1.5'))
+    """
+    half = (high - low) / 2
+    if not (np.isfinite(half) and half > 0):
+        return f"{effect:+.4g}", f"{low:.4g}", f"{high:.4g}"
+    decimals = max(0, 1 - int(np.floor(np.log10(half))))
+    return f"{effect:+.{decimals}f}", f"{low:.{decimals}f}", f"{high:.{decimals}f}"
 
 
 def as_number(level: str) -> float | str:

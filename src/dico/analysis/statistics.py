@@ -86,7 +86,7 @@ def interquartile_mean(values: Float[np.ndarray, "seeds *shape"]) -> Float[np.nd
 
 @dataclass(frozen=True)
 class Interval:
-    """An effect and its 95 % confidence interval; NaN where there are too few values for one: fewer than three."""
+    """An effect and its confidence interval, mostly of 95 %; NaN where there are fewer than three values."""
 
     effect: float
     low: float
@@ -103,7 +103,12 @@ def mean_interval(values: Float[np.ndarray, " seeds"]) -> Interval:
     return _around(known.mean() if len(known) else np.nan, *_squared_error(known))
 
 
-def difference(a: Float[np.ndarray, " seeds"], b: Float[np.ndarray, " others"], resolution: float = 0.0) -> Interval:
+def difference(
+    a: Float[np.ndarray, " seeds"],
+    b: Float[np.ndarray, " others"],
+    resolution: float = 0.0,
+    confidence: float = 0.95,
+) -> Interval:
     r"""The difference of the means of two samples, and Welch's interval of it: their variances may differ.
 
     Values that are told in steps of ``resolution`` scatter by half a step at least. Without any scatter
@@ -120,7 +125,7 @@ def difference(a: Float[np.ndarray, " seeds"], b: Float[np.ndarray, " others"], 
     if not error > 0:
         return Interval(float(effect), np.nan, np.nan)
     free = error**2 / (error_a**2 / free_a + error_b**2 / free_b)  # Welch and Satterthwaite's degrees of freedom
-    return _around(effect, error, free)
+    return _around(effect, error, free, confidence)
 
 
 def _squared_error(values: Float[np.ndarray, " seeds"], resolution: float = 0.0) -> tuple[float, float]:
@@ -130,10 +135,10 @@ def _squared_error(values: Float[np.ndarray, " seeds"], resolution: float = 0.0)
     return float(max(values.var(ddof=1), (resolution / 2) ** 2) / len(values)), len(values) - 1.0
 
 
-def _around(effect: float, squared_error: float, degrees: float) -> Interval:
+def _around(effect: float, squared_error: float, degrees: float, confidence: float = 0.95) -> Interval:
     if not np.isfinite(squared_error):
         return Interval(float(effect), np.nan, np.nan)
-    reach = student_quantile(degrees) * np.sqrt(squared_error)
+    reach = student_quantile(degrees, confidence) * np.sqrt(squared_error)
     return Interval(float(effect), float(effect - reach), float(effect + reach))
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from tyro.conf import Positional
@@ -32,6 +33,8 @@ class Options:
     """Show what each agent would do at each place."""
     coordinates: tuple[int, int] | None = None
     """Two observed numbers to draw over instead of positions: for tasks that have no map, or for another view."""
+    own_scale: bool = False
+    """Give each level its own colours, to see the shape of each; by default all have the same, to compare them."""
     resolution: int = 100
     """Cells along each side."""
 
@@ -43,9 +46,10 @@ def run(options: Options, console: Console) -> int:
     if options.coordinates and options.arrows:
         raise ValueError("arrows show actions at positions: leave out --arrows or --coordinates")
     selection = viz.choose(load(options.run).read().group_by(*options.by), options.levels, options.seed)
+    look: Any = {"resolution": options.resolution, "own_scale": options.own_scale}
     if options.coordinates:
-        figure = viz.draw_slice(selection, options.coordinates, options.state_seed, resolution=options.resolution)
+        figure = viz.draw_slice(selection, options.coordinates, options.state_seed, **look)
     else:
-        figure = viz.draw_map(selection, options.state_seed, resolution=options.resolution, arrows=options.arrows)
+        figure = viz.draw_map(selection, options.state_seed, arrows=options.arrows, **look)
     say_where(viz.save_figure(figure, out), console)
     return 0

@@ -15,7 +15,7 @@ from dico.experiments import presets_of
 from dico.runs import load
 from dico.viz.files import check_formats, check_page, check_place, figures_beside
 from dico.viz.once import warn_once
-from dico.viz.report import default_path, write_report
+from dico.viz.report import check_url, default_path, write_report
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,10 @@ class Options:
     """Of the figures: png, svg, pdf."""
     seeds: bool = False
     """Draw single seeds as thin lines in the figures; in the page a box switches them."""
+    card: bool = False
+    """Write the picture that a link to the page shows, beside it as a PNG of the same name."""
+    url: str | None = None
+    """Where the page will be found: it then names its picture by a whole address, as sites that show links want."""
     open: bool = False
     """Show the page in the browser."""
 
@@ -46,6 +50,8 @@ def run(options: Options, console: Console) -> int:
         raise ValueError("runs must be at least one run folder, got none: dico report runs/NAME")
     runs = [load(folder).read().group_by(*options.by) for folder in options.runs]
     check_formats(options.formats)
+    if options.url is not None:
+        check_url(options.url)
     page = check_page(default_path(runs) if options.out is None else options.out)
     folder = figures_beside(page)
     with warn_once():
@@ -54,7 +60,7 @@ def run(options: Options, console: Console) -> int:
             draw_figures = _figures_or_cure()
             check_place(folder / "curves.png")
             drawn = draw_figures(runs, stat=options.stat, seeds=options.seeds)
-        write_report(runs, page, stat=options.stat, presets=presets_of)
+        write_report(runs, page, stat=options.stat, presets=presets_of, card=options.card, url=options.url)
         figures = viz.save_figures(drawn, folder, options.formats) if drawn else []
     if options.open:
         webbrowser.open(page.resolve().as_uri())

@@ -20,6 +20,9 @@ from dico._lazy import lazy
 if TYPE_CHECKING:  # the public names; each is imported when it is first used, for what draws needs matplotlib and more
     from dico.viz.animations import animate_distances as animate_distances
     from dico.viz.animations import animate_episode as animate_episode
+    from dico.viz.comparison import draw_compared_curves as draw_compared_curves
+    from dico.viz.comparison import draw_differences as draw_differences
+    from dico.viz.comparison import plot_difference as plot_difference
     from dico.viz.curves import plot_action_bound_violation as plot_action_bound_violation
     from dico.viz.curves import plot_box_diversity as plot_box_diversity
     from dico.viz.curves import plot_diversity as plot_diversity
@@ -30,20 +33,21 @@ if TYPE_CHECKING:  # the public names; each is imported when it is first used, f
     from dico.viz.decision import plot_decision as plot_decision
     from dico.viz.distances import matrices as matrices
     from dico.viz.distances import plot_distances as plot_distances
+    from dico.viz.end_labels import label_ends as label_ends
     from dico.viz.extremes import draw_bound as draw_bound
     from dico.viz.extremes import plot_extremal_actions as plot_extremal_actions
     from dico.viz.figures import draw_box as draw_box
     from dico.viz.figures import draw_curves as draw_curves
     from dico.viz.figures import draw_decision as draw_decision
     from dico.viz.figures import draw_distances as draw_distances
-    from dico.viz.figures import draw_map as draw_map
     from dico.viz.figures import draw_outcomes as draw_outcomes
-    from dico.viz.figures import draw_slice as draw_slice
     from dico.viz.figures import draw_tracking as draw_tracking
     from dico.viz.figures import draw_trajectories as draw_trajectories
     from dico.viz.gallery import draw_figures as draw_figures
     from dico.viz.gallery import save_figures as save_figures
     from dico.viz.gallery import write_figures as write_figures
+    from dico.viz.map_figures import draw_map as draw_map
+    from dico.viz.map_figures import draw_slice as draw_slice
     from dico.viz.maps import plot_map as plot_map
     from dico.viz.maps import plot_slice as plot_slice
     from dico.viz.report import write_report as write_report

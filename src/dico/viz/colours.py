@@ -6,16 +6,19 @@ import numpy as np
 
 from dico.analysis import bounds_of
 from dico.members import NAMED
+from dico.tasks.scene import TEAM
 
-SCALE = ("#7501a8", "#9613a1", "#b32c8e", "#cc4778", "#df6263", "#ef7e50", "#fa9c3c")
-"""The middle of plasma, a perceptually even scale that the colour-blind read by its lightness; without its ends each
-colour stands out from white paper and from a dark screen alike."""
+SCALE = ("#26409f", "#5b34b5", "#9b2aa6", "#cb3a78", "#e2583f", "#ef8a1f", "#e3b520")
+"""From blue over magenta to gold: ever lighter, which the colour-blind read, through as many hues as that leaves, so
+that neighbouring levels differ; each colour stands out from white paper and from a dark screen alike."""
 FREE = ("#7f7f7f", "#5a5a5a", "#a6a6a6")
 """Free desires no diversity: a neutral grey, apart from the scale, and others where several levels are free."""
-
-
-MIDDLE = 0.45
+MIDDLE = 0.8
 """The desired diversity whose colour is the middle of the scale."""
+MANY = 6
+"""More levels than this have line patterns besides colours."""
+PATTERNS: tuple[tuple[float, ...], ...] = ((), (4.0, 1.7), (1.2, 1.5))
+"""How lines of neighbouring levels are broken: strokes and gaps, in line widths."""
 
 
 def level_colours(levels: Sequence[str]) -> dict[str, str]:
@@ -27,7 +30,7 @@ def level_colours(levels: Sequence[str]) -> dict[str, str]:
     >>> level_colours(["0", "1", "free"])["1"] == level_colours(["0.3", "1", "2"])["1"]
     True
     >>> level_colours(["tau=0.01", "tau=0.1"])
-    {'tau=0.01': '#7501a8', 'tau=0.1': '#fa9c3c'}
+    {'tau=0.01': '#26409f', 'tau=0.1': '#e3b520'}
     >>> level_colours(["free, tau=0.01", "free, tau=0.1"])
     {'free, tau=0.01': '#7f7f7f', 'free, tau=0.1': '#5a5a5a'}
     """
@@ -41,6 +44,25 @@ def level_colours(levels: Sequence[str]) -> dict[str, str]:
     colours = {level: mix(float(place)) for level, place in zip(controlled, places, strict=False)}
     greys = {level: FREE[k % len(FREE)] for k, level in enumerate(free)}
     return {level: (colours | greys)[level] for level in levels}
+
+
+def run_colour(number: int) -> str:
+    """The colour of the first, second, ... of several runs.
+
+    >>> run_colour(0), run_colour(1)
+    ('#0072b2', '#e69f00')
+    """
+    return TEAM[number % len(TEAM)]
+
+
+def level_patterns(levels: Sequence[str]) -> dict[str, tuple[float, ...]]:
+    """How the lines of each level are broken: not at all, unless there are many.
+
+    >>> level_patterns(["0", "1"])["1"], level_patterns([str(k) for k in range(9)])["1"]
+    ((), (4.0, 1.7))
+    """
+    many = len(levels) > MANY
+    return {level: PATTERNS[k % len(PATTERNS)] if many else () for k, level in enumerate(levels)}
 
 
 def _desired(level: str) -> float | None:
@@ -60,7 +82,7 @@ def mix(place: float) -> str:
     """The colour at a place from 0 to 1 along the scale.
 
     >>> mix(0.5)
-    '#cc4778'
+    '#cb3a78'
     """
     stops = np.array([rgb(colour) for colour in SCALE])
     along = np.linspace(0, 1, len(SCALE))

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.transforms import ScaledTranslation
 
 from dico.analysis import (
     aggregate,
@@ -27,29 +28,42 @@ from dico.analysis import (
 )
 from dico.runs import Member, Run, RunError
 from dico.schedules import is_scheduled
-from dico.viz.colours import level_colours
+from dico.viz.colours import level_colours, level_patterns
+from dico.viz.end_labels import label_ends, room_of_names
 from dico.viz.labels import level_label, levels_title, metric_name
 from dico.viz.own_axes import on_axes
 from dico.viz.style import FAINT, in_thousands, lost, plain_numbers
 
 DASHED: dict[str, Any] = {"linestyle": (0, (4, 3)), "linewidth": 1.1}
-"""How desired values are drawn."""
+THIN: dict[str, Any] = {"linewidth": 0.7, "alpha": 0.6}
+"""How desired values are drawn: dashed, or thin where dashes tell levels apart."""
 NOTHING = 0.01
 """Greatest value of an axis on which all is zero."""
 
 
 def level_legend(axes: Axes, run: Run) -> None:
-    """Which colour is which level, beside the axes; who diverged is said there."""
+    """Which line is which level, beside the axes and beyond names at the lines' ends; who diverged is said there."""
     gone = diverged(run)
     for line in axes.get_lines():
         level = line.get_gid()
         if level is not None:
             own = of_level(run, level)
             line.set_label(level_label(level) + lost(int(gone[own].sum()), int(own.sum())))
-    axes.legend(title=levels_title(run), loc="upper left", bbox_to_anchor=(1.01, 1.0), alignment="left")
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    beyond = axes.transAxes + ScaledTranslation(room_of_names(axes) / 72, 0, figure.dpi_scale_trans)
+    axes.legend(
+        title=levels_title(run), loc="upper left", bbox_to_anchor=(1.01, 1.0), bbox_transform=beyond, alignment="left",
+        handlelength=2.4,
+    )  # fmt: skip
 
 
-@on_axes(level_legend)
+def named_legend(axes: Axes, run: Run) -> None:
+    """The levels' names at the lines' ends, and a legend beyond."""
+    level_legend(label_ends(axes), run)
+
+
+@on_axes(named_legend)
 def plot_reward(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = False) -> Axes:
     """Mean reward per step of each batch; ``seeds`` adds every seed as a thin line."""
     axes.set_title("Reward")
@@ -57,7 +71,7 @@ def plot_reward(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = False
     return _plot(axes, run, curves(run, "reward"), stat, seeds, from_zero=False)
 
 
-@on_axes(level_legend)
+@on_axes(named_legend)
 def plot_outcome(axes: Axes, run: Run, name: str, stat: str = "mean", *, seeds: bool = False) -> Axes:
     """What the episodes came to that ended in each batch: return, success or coverage (:func:`dico.analysis.outcomes`).
 
@@ -70,9 +84,11 @@ def plot_outcome(axes: Axes, run: Run, name: str, stat: str = "mean", *, seeds: 
     return plotted if name == "return" else _from_zero(plotted)
 
 
-@on_axes(level_legend)
+@on_axes(named_legend)
 def plot_diversity(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = False) -> Axes:
     """Measured diversity, with dashed lines at the desired values; grey where several levels desire the same.
+
+    Where levels are so many that their own lines are broken, these are thin instead.
 
     The line of a schedule is what its members desired of each batch, on average.
     """
@@ -82,7 +98,7 @@ def plot_diversity(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = Fa
     return _plot(axes, run, curves(run, controlled_metric(run)), stat, seeds)
 
 
-@on_axes(level_legend)
+@on_axes(named_legend)
 def plot_box_diversity(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = False) -> Axes:
     """Diversity over the box of analytical control (eq:snd_continuous), with dashed lines at the desired values."""
     axes.set_title("Diversity over the box")
@@ -91,7 +107,7 @@ def plot_box_diversity(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool 
     return _plot(axes, run, curves(run, "snd_box"), stat, seeds)
 
 
-@on_axes(level_legend)
+@on_axes(named_legend)
 def plot_outside(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = False) -> Axes:
     """The share of observations outside the box of analytical control, where nothing is guaranteed."""
     axes.set_title("Outside the box")
@@ -134,17 +150,22 @@ def desires(run: Run) -> bool:
     return any(map(_desires, run.members))
 
 
+def patterned(run: Run) -> bool:
+    """Whether levels are so many that the patterns of their lines tell them apart too."""
+    return any(level_patterns(levels(run)).values())
+
+
 def _plot_desired(axes: Axes, run: Run) -> None:
     """Dashed lines at what levels desire, grey where several desire the same; a schedule's is its members' mean."""
-    colours = level_colours(levels(run))
+    colours, look = level_colours(levels(run)), THIN if patterned(run) else DASHED
     for bound, desiring in _desired_bounds(run).items():
         colour = colours[desiring[0]] if len(desiring) == 1 else FAINT
-        axes.axhline(bound, color=colour, zorder=1.5, **DASHED)
+        axes.axhline(bound, color=colour, zorder=1.5, **look)
     x, desired = in_thousands(frames(run))[0], scheduled_values(run)
     for level in levels(run):
         own = desired[of_level(run, level)]
         if is_scheduled(desired_of(level, run)) and np.isfinite(own).any():
-            axes.plot(x, aggregate(own, "mean").centre, color=colours[level], zorder=1.5, **DASHED)
+            axes.plot(x, aggregate(own, "mean").centre, color=colours[level], zorder=1.5, **look)
 
 
 def _percent(value: float, _: object) -> str:
@@ -181,7 +202,7 @@ def _plot(
     x, label = in_thousands(frames(run)[: values.shape[1]])  # a run in training may be longer by now
     axes.set_xlabel(label)
     plain_numbers(axes.yaxis)
-    colours = level_colours(levels(run))
+    colours, patterns = level_colours(levels(run)), level_patterns(levels(run))
     mark = {"marker": "o", "markersize": 4} if len(x) == 1 else {}
     wanted = [member for member in run.members if shown(member)]
     for level in levels(run):
@@ -190,7 +211,8 @@ def _plot(
         own = values[of_level(run, level)]
         band, colour = aggregate(own, stat), colours[level]
         band = band.from_zero() if from_zero else band
-        axes.plot(x, band.centre, color=colour, gid=level, zorder=3, **mark)
+        pattern = (0, patterns[level]) if patterns[level] else "-"
+        axes.plot(x, band.centre, color=colour, linestyle=pattern, gid=level, zorder=3, **mark)
         if band.has_interval and len(x) > 1:
             axes.fill_between(x, band.low, band.high, color=colour, alpha=0.18, linewidth=0, zorder=2)
         elif band.has_interval:

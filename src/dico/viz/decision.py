@@ -9,11 +9,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import NullLocator
 
-from dico.analysis import Answer, LevelSummary, align, answer_of, summary
+from dico.analysis import Answer, LevelSummary, align, answer_of, final, of_level, summary
 from dico.runs import Run
-from dico.tasks.scene import TEAM
 from dico.viz.axis import Axis, axis_of
-from dico.viz.colours import level_colours
+from dico.viz.colours import level_colours, run_colour
 from dico.viz.labels import level_label, run_names
 from dico.viz.limits import max_snd_limit
 from dico.viz.own_axes import on_axes
@@ -29,13 +28,19 @@ SAME_PLACE = 0.02
 """Points nearer than this share of the whole range hide each other."""
 NAME_ROOM = 9
 """Height of a line's name, in points."""
+NEAR = 2.5
+"""The limit is drawn if it is at most so many times as far as the farthest level: else levels would be crowded."""
+FROM_ZERO = 0.5
+"""The axis begins at no diversity unless the least level stands beyond this share of it."""
 TICKS_APART = 0.08
 """Share of the axis that the numbers at its ticks are apart, at least."""
 
 
 @on_axes()
 def plot_decision(axes: Axes, runs: Run | Sequence[Run], stat: str = "mean") -> Axes:
-    """Final reward of each level with its interval, the best level, and the maximum-SND limit; a colour for each run.
+    """Final reward of each level with its interval and seeds, the best level, and the maximum-SND limit if it is near.
+
+    One run has a colour for each level, several have one each.
 
     ``runs`` is one or several; without axes it has a figure of its own.
 
@@ -48,6 +53,7 @@ def plot_decision(axes: Axes, runs: Run | Sequence[Run], stat: str = "mean") -> 
     along = axis_of(runs)
     axes.set_xlabel(along.title)
     axes.set_ylabel("final reward per step")
+    plain_numbers(axes.xaxis)
     plain_numbers(axes.yaxis)
     names = run_names(runs)
     every = [summary(run, stat) for run in runs]
@@ -55,10 +61,13 @@ def plot_decision(axes: Axes, runs: Run | Sequence[Run], stat: str = "mean") -> 
     for number, (name, own) in enumerate(zip(names, ended, strict=True)):
         if len(runs) == 1:
             _plot_lines(axes, along, own, FAINT, None)
-            _plot_levels(axes, along, own, level_colours([level.level for level in every[0]]))
+            colours = level_colours([level.level for level in every[0]])
+            _plot_seeds(axes, along, runs[0], own, colours)
+            _plot_levels(axes, along, own, colours)
             _name_diverged(axes, along, every[0])
         else:
-            colour = TEAM[number % len(TEAM)]
+            colour = run_colour(number)
+            _plot_seeds(axes, along, runs[number], own, dict.fromkeys((level.level for level in own), colour))
             _plot_lines(axes, along, own, colour, f" {name}" if name.startswith("_") else name)  # else no legend has it
             _plot_levels(axes, along, own, dict.fromkeys((level.level for level in own), colour), labelled=False)
     axes.margins(y=0.18)
@@ -71,14 +80,36 @@ def plot_decision(axes: Axes, runs: Run | Sequence[Run], stat: str = "mean") -> 
         best, name = max(candidates, key=lambda each: float(each[0].reward.centre))
         found = answer_of(runs[names.index(name)]) if stat == "mean" else None
         text = _called(level_label(best.level), found)
-        named = _called(f"{level_label(best.level)} ({name})", found) if len(runs) > 1 else text
-        _mark_best(axes, along.place(best)[0], best, named if len(named) <= MOST_LETTERS else text)
+        if len(runs) > 1:  # which of them leads is not told by the seeds of one: their differences are
+            found, text = None, f"highest: {level_label(best.level)}"
+            text = named if len(named := f"{text} ({name})") <= MOST_LETTERS else text
+        _mark_best(axes, along.place(best)[0], best, text)
         if along.diversity and found is not None and found.low < found.high:
             axes.axvspan(found.low, found.high, color=ALIKE, linewidth=0, zorder=0.5, gid="alike")
     if not candidates:
         axes.text(0.5, 0.5, "all members diverged", transform=axes.transAxes, ha="center", va="center", color=FAINT)
         axes.set_yticks([])
     return axes
+
+
+def limit_is_near(limit: float, farthest: float) -> bool:
+    """Whether an axis that reaches to the limit would leave the levels their room.
+
+    >>> limit_is_near(2.8, 1.5), limit_is_near(2.8, 0.3), limit_is_near(2.8, 0.0)
+    (True, False, True)
+    """
+    return limit <= NEAR * farthest or farthest == 0
+
+
+def _plot_seeds(axes: Axes, along: Axis, run: Run, ended: Sequence[LevelSummary], colours: dict[str, str]) -> None:
+    """A dot for the reward of each seed, where its level stands."""
+    rewards = final(run, "reward")
+    for level in ended:
+        own = rewards[of_level(run, level.level)]
+        own = own[np.isfinite(own)]
+        if len(own) > 1:
+            axes.plot(np.full(len(own), along.place(level)[0]), own, "o", markersize=2.6, markeredgewidth=0,
+                      color=colours[level.level], alpha=0.6, zorder=2.4)  # fmt: skip
 
 
 def _plot_lines(axes: Axes, along: Axis, ended: Sequence[LevelSummary], colour: str, label: str | None) -> None:
@@ -200,10 +231,13 @@ def _spread(axes: Axes, along: Axis, values: Sequence[float]) -> None:
 
 def _plot_limit(axes: Axes, run: Run) -> None:
     limit = max_snd_limit(run)
-    farthest = axes.dataLim.x1 if np.isfinite(axes.dataLim.x1) else 0.0
-    right = max(limit.value * 1.12 if limit else 1.0, farthest * (1.06 if limit else 1.2), 1e-3)
-    axes.set_xlim(-0.08 * right, right)  # from no diversity on
-    if limit is None:
+    farthest = float(axes.dataLim.x1) if np.isfinite(axes.dataLim.x1) else 0.0
+    shown = limit is not None and limit_is_near(limit.value, farthest)
+    right = max(1.06 * farthest, 1.12 * limit.value if limit is not None and shown else 0.0) or 1.0
+    least = float(axes.dataLim.x0) if np.isfinite(axes.dataLim.x0) else 0.0
+    far = least > FROM_ZERO * right
+    axes.set_xlim(least - 0.15 * (right - least) if far else -0.04 * right, right)  # from none on, if that is near
+    if limit is None or not shown:
         return
     axes.axvspan(limit.value, right, facecolor="#f0f0f0", edgecolor="#d0d0d0", hatch="///", linewidth=0, zorder=0)
     axes.axvline(limit.value, color=INK, linewidth=1.4, zorder=1, gid="limit")

@@ -3,19 +3,27 @@
 from collections.abc import Sequence
 from textwrap import wrap
 
-import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from dico.analysis import align, bounds_of, check_comparable, in_order, level_of, outcomes, over_box, summary
-from dico.analysis.fields import Field, as_mapped, check_coordinates
+from dico.analysis import (
+    align,
+    bounds_of,
+    check_comparable,
+    in_order,
+    level_of,
+    outcomes,
+    over_box,
+    sample_name,
+    summary,
+)
 from dico.runs import Run
-from dico.runs.episodes import play
 from dico.schedules import is_scheduled
 from dico.viz.axis import axis_of
 from dico.viz.curves import (
     desires,
     level_legend,
+    patterned,
     plot_action_bound_violation,
     plot_box_diversity,
     plot_diversity,
@@ -26,8 +34,10 @@ from dico.viz.curves import (
 )
 from dico.viz.decision import plot_decision
 from dico.viz.distances import DISTANCE, distance_scale, matrices, plot_distances
+from dico.viz.end_labels import label_ends
 from dico.viz.labels import levels_title
-from dico.viz.maps import colour_bar, extent_of, map_scale, middle_of, plot_map, plot_slice
+from dico.viz.limits import max_snd_limit
+from dico.viz.maps import colour_bar
 from dico.viz.selection import Selection, one_of_each, shown_of
 from dico.viz.style import (
     ONE,
@@ -35,7 +45,6 @@ from dico.viz.style import (
     level_panels,
     level_title,
     new_figure,
-    paired_panels,
     panels,
     seeds_in_words,
     so_far,
@@ -45,10 +54,7 @@ from dico.viz.style import (
     who,
 )
 from dico.viz.trajectories import PICTURES, moments, plot_strip
-from dico.viz.views import aspect_of, extent_around, legend
-
-ROLLOUT = 20
-"""Episodes whose observations surround a map over two observed numbers."""
+from dico.viz.views import aspect_of, extent_within, legend
 
 
 def draw_curves(run: Run, stat: str = "mean", *, seeds: bool = False) -> Figure:
@@ -57,7 +63,8 @@ def draw_curves(run: Run, stat: str = "mean", *, seeds: bool = False) -> Figure:
         figure = new_figure(7.4, 2.8)
         left, right = figure.subplots(1, 2)
         plot_reward(left, run, stat, seeds=seeds)
-        level_legend(plot_diversity(right, run, stat, seeds=seeds), run)
+        plot_diversity(right, run, stat, seeds=seeds)
+        _label_lines(figure, run)
         caption(figure, _join([what(run), seeds_in_words(run), statistic([run], stat), so_far(run), _dashed(run)]))
         return figure
 
@@ -70,7 +77,7 @@ def draw_outcomes(run: Run, stat: str = "mean", *, seeds: bool = False) -> Figur
         for axes, name in zip(figure.subplots(1, len(told), squeeze=False).flat, told, strict=True):
             plot_outcome(axes, run, name, stat, seeds=seeds)
             axes.set_ylabel("\n".join(wrap(told[name], 32)))
-        level_legend(figure.axes[-1], run)
+        _label_lines(figure, run)
         caption(figure, _join([what(run), seeds_in_words(run), statistic([run], stat), so_far(run)]))
         return figure
 
@@ -83,7 +90,7 @@ def draw_box(run: Run, stat: str = "mean", *, seeds: bool = False) -> Figure:
         for axes, plot in zip(figure.subplots(1, len(plots)), plots, strict=True):
             plot(axes, run, stat, seeds=seeds)
         figure.axes[1].set_title("Diversity on rollouts")
-        level_legend(figure.axes[-1], run)
+        _label_lines(figure, run)
         caption(figure, _join([what(run), seeds_in_words(run), statistic([run], stat), so_far(run), _dashed(run)]))
         return figure
 
@@ -95,7 +102,7 @@ def draw_tracking(run: Run, stat: str = "mean", *, seeds: bool = False) -> Figur
         figure = new_figure(7.4 if len(plots) > 1 else 4.7, 2.8)
         for axes, plot in zip(figure.subplots(1, len(plots), squeeze=False).flat, plots, strict=True):
             plot(axes, run, stat, seeds=seeds)
-        level_legend(figure.axes[-1], run)
+        level_legend(figure.axes[-1], run)  # most end at zero, where names would only crowd
         notes = {"free": "free desires nothing", "0": "of 0 the measured value itself"}
         constraints = in_order(member.constraint for member in run.members)
         own = [notes[constraint] for constraint in constraints if constraint in notes]
@@ -119,70 +126,9 @@ def draw_decision(runs: Sequence[Run], stat: str = "mean") -> Figure:
         if len(runs) > 1:
             for text, own in zip(legend.get_texts(), facts, strict=True):
                 text.set_text("\n  ".join([text.get_text(), *(fact for fact in own if fact not in common)]))
-        caption(figure, _join([*common, statistic(runs, stat), "last tenth of the iterations", *_key(runs)]))
-        return figure
-
-
-def draw_map(
-    selection: Selection, state_seed: int = 0, *, resolution: int = 100, arrows: bool = False, own_scale: bool = False
-) -> Figure:
-    """Diversity at every position, a panel for each level.
-
-    All have one colour scale, so that levels are compared, or each its own, so that the shape of each is seen. Under
-    analytical control it is f, and below it stands the diversity of the unscaled deviations (eq:finn_pi).
-    """
-    as_mapped(selection.task)
-    state = selection.start(state_seed)
-    fields, group = selection.fields(state, resolution=resolution), selection.task.groups[selection.controlled]
-    with use_style():
-        figure, axes, below = _map_panels(fields)
-        together = map_scale(fields)
-        scales = [map_scale([field]) if own_scale else together for field in fields]
-        for each, field, scale in zip(axes, fields, scales, strict=True):
-            plot_map(
-                each, field, selection.task, state, scale, selection.actions(field) if arrows else None, group.agents
-            )
-        for each, field in zip(below, _before_scaling(fields), strict=True):
-            plot_map(each, field, selection.task, state)
-        if own_scale:
-            _title(axes, selection, [f": 0 to {field.snd.max():.2g}" for field in fields])
-            key = ["colours from 0 to the number above each"]
-        else:
-            _finish(figure, axes, selection, "at each position")
-            key = []
-        key += [
-            *_below(below),
-            *legend(selection.task, selection.task.scene(state), over_map=True),
-            *(["arrows: mean actions"] if arrows else []),
-        ]
-        caption(figure, ", ".join([*who(selection), f"start {state_seed}", *key]))
-        return figure
-
-
-def draw_slice(
-    selection: Selection, coordinates: tuple[int, int], state_seed: int = 0, *, resolution: int = 100
-) -> Figure:
-    """Diversity over two observed numbers around a rollout of each level, all other numbers held."""
-    check_coordinates(coordinates, selection.task.groups[selection.controlled].obs_dim)
-    played = play(selection.task, selection.policies, ROLLOUT, state_seed, deterministic=True)
-    seen = [
-        obs[running].flatten(0, 1)
-        for obs, running in zip(played.obs[selection.controlled], played.running, strict=True)
-    ]
-    together = torch.cat(seen)
-    fields = selection.slices(middle_of(together), coordinates, extent_of(together, coordinates), resolution)
-    with use_style():
-        figure, axes, below = _map_panels(fields, label=0.5)
-        scale = map_scale(fields)
-        for each, field, own in zip(axes, fields, seen, strict=True):
-            plot_slice(each, field, coordinates, own, scale)
-        for each, field, own in zip(below, _before_scaling(fields), seen, strict=bool(below)):
-            plot_slice(each, field, coordinates, own)
-        for each in (*axes, *below):
-            each.label_outer()
-        _finish(figure, axes, selection, "at each pair")
-        dots = f"dots: seen in {ROLLOUT} episodes"
-        caption(figure, ", ".join([*who(selection), *_below(below), dots, "all other observations held"]))
+        dots = "" if all(seeds_in_words(run) == ONE for run in runs) else f"dots: {sample_name(*runs)}s"
+        told = [statistic(runs, stat), dots, "last tenth of the iterations", *_key(runs), _far_limit(axes, runs[0])]
+        caption(figure, _join([*common, *told]))
         return figure
 
 
@@ -192,7 +138,7 @@ def draw_trajectories(selection: Selection, seed: int = 0, *, pictures: int = PI
     lengths = [recording.length(k) for k in range(len(selection.members))]
     steps = moments(lengths, pictures)
     scenes = [selection.scene(recording, k) for k in range(len(selection.members))]
-    extent = extent_around(scenes)
+    extent = extent_within(scenes)
     room = 0.15 if min(lengths) < max(lengths) else 0.05  # to say when an episode ended
     with use_style():
         figure, axes = panels(len(scenes), pictures, label=room, aspect=aspect_of(extent))
@@ -225,43 +171,19 @@ def draw_distances(run: Run, seed: int | None = None) -> Figure:
         return figure
 
 
-def _map_panels(fields: Sequence[Field], label: float = 0.3) -> tuple[Figure, list[Axes], list[Axes]]:
-    """A panel for each field, and one below it for the unscaled deviations where they are known."""
-    before = _before_scaling(fields)
-    if not before:
-        return *level_panels(len(fields), label=label), []
-    figure, axes, below = paired_panels(len(fields), label=label)
-    for each, field in zip(below, before, strict=True):
-        each.set_title(f"unscaled: 0 to {map_scale([field]).vmax:.2g}")
-    return figure, axes, below
-
-
-def _before_scaling(fields: Sequence[Field]) -> list[Field]:
-    """Of the unscaled deviations, where they are known."""
-    return [before for field in fields if (before := field.before_scaling()) is not None]
-
-
-def _below(below: Sequence[Axes]) -> list[str]:
-    """What the lower panels are, in words."""
-    return ["above: f", "below: SND of the deviations before they are scaled to f"] if below else []
-
-
 def _dashed(run: Run) -> str:
     """What dashed lines are, in words, if there are any."""
     if not desires(run):
         return ""
-    return "dashed: desired over the box" if over_box(run) else "dashed: desired"
+    look = "thin" if patterned(run) else "dashed"
+    return f"{look}: desired over the box" if over_box(run) else f"{look}: desired"
 
 
-def _finish(figure: Figure, axes: Sequence[Axes], selection: Selection, where: str) -> None:
-    """Titles and the colours' meaning."""
-    _title(axes, selection, [""] * len(axes))
-    colour_bar(figure, axes, f"SND {where}")
-
-
-def _title(axes: Sequence[Axes], selection: Selection, notes: Sequence[str]) -> None:
-    for each, member, note in zip(axes, selection.members, notes, strict=True):
-        each.set_title(level_title(selection.run, level_of(selection.run, member)) + note)
+def _label_lines(figure: Figure, run: Run) -> None:
+    """The levels' names at their lines' ends in every panel, and a legend beside the last."""
+    for axes in figure.axes:
+        label_ends(axes)
+    level_legend(figure.axes[-1], run)
 
 
 def _key(runs: Sequence[Run]) -> list[str]:
@@ -277,6 +199,14 @@ def _key(runs: Sequence[Run]) -> list[str]:
         *([f"diamonds: {' or '.join(landed)} where its diversity landed{spread}"] if landed else []),
         *(["horizontal lines: from bound to bound or the measured value"] if bounds else []),
     ]
+
+
+def _far_limit(axes: Axes, run: Run) -> str:
+    """The largest SND of the action box in words, where the axis does not reach to it."""
+    limit = max_snd_limit(run) if axis_of([run]).diversity else None
+    if limit is None or limit.value <= axes.get_xlim()[1]:
+        return ""
+    return f"largest SND in the action box: {limit.upper_bound:.3g}"
 
 
 def _join(parts: Sequence[str]) -> str:

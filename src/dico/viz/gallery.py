@@ -10,21 +10,21 @@ from dico.analysis import align, check_comparable, diverged, outcomes, over_box
 from dico.analysis.behaviour import behaviours
 from dico.runs import Run, RunError, Summary
 from dico.tasks import MappedTask
+from dico.viz.comparison import draw_compared_curves, draw_differences
 from dico.viz.cross_play import draw_cross_play
 from dico.viz.figures import (
     draw_box,
     draw_curves,
     draw_decision,
     draw_distances,
-    draw_map,
     draw_outcomes,
-    draw_slice,
     draw_tracking,
     draw_trajectories,
 )
 from dico.viz.files import check_formats, check_place
 from dico.viz.kept import kept_selection
 from dico.viz.labels import run_names
+from dico.viz.map_figures import draw_map, draw_slice
 from dico.viz.once import warn_once
 from dico.viz.selection import Selection, choose
 from dico.viz.style import save
@@ -56,7 +56,8 @@ def draw_figures(
 
     Of one run: its curves, decision and tracking, what episodes came to where it tells, and its box where it has one
     (analytical control); with a checkpoint also a map and trajectories; and, where they were kept, the distances
-    between agents. Of several: one decision plot, and each run's own in a folder named after it.
+    between agents. Of several: one decision plot, curves of all together, their differences where they share levels,
+    and each run's own in a folder named after it.
     ``own_scale`` gives every panel of a map its own colours.
     """
     check_comparable(runs)
@@ -64,7 +65,9 @@ def draw_figures(
         runs = [run.read() for run in align(runs)]
         if len(runs) == 1:
             return _of_one(runs[0], stat, seeds, own_scale)
-        drawn = {"decision": draw_decision(runs, stat)}
+        drawn = {"decision": draw_decision(runs, stat), "curves": draw_compared_curves(runs, stat, seeds=seeds)}
+        found = draw_differences(runs)
+        drawn |= {"differences": found} if found is not None else {}
         for run, name in zip(runs, run_names(runs), strict=True):
             own = _of_one(run, stat, seeds, own_scale)
             drawn |= {f"{name.replace('/', '-')}/{each}": figure for each, figure in own.items()}

@@ -70,12 +70,13 @@ def level_label(level: str) -> str:
 
 
 def run_names(runs: Sequence[Run]) -> list[str]:
-    """Folder names; with as many parents as tell the runs apart.
+    """Folder names, of summaries the files' without an ending; with as many parents as tell the runs apart.
 
     >>> run_names([run])
     ['navigation']
     """
-    paths = [run.folder.resolve() for run in runs]
+    folders = [run.folder.resolve() for run in runs]
+    paths = [path.with_suffix("") if path.is_file() else path for path in folders]
     for depth in range(1, max(len(path.parts) for path in paths) + 1):
         names = ["/".join(path.parts[-depth:]) for path in paths]
         if len(set(names)) == len(names):

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import urljoin
 
 from dico import analysis
 from dico._checks import check_choice
@@ -10,11 +11,12 @@ from dico._files import plain
 from dico.runs import Run, load
 from dico.schedules import is_scheduled
 from dico.viz.axis import axis_of
-from dico.viz.colours import level_colours
+from dico.viz.colours import level_colours, run_colour
 from dico.viz.files import output_file
 from dico.viz.labels import metric_name, run_names
 from dico.viz.page import words
-from dico.viz.page.card import card
+from dico.viz.page.card import card as episodes_card
+from dico.viz.page.differences import table_of_differences
 from dico.viz.page.filling import fill
 from dico.viz.page.finding import findings, preview, project
 from dico.viz.page.inline import page
@@ -33,25 +35,64 @@ Runs = Run | str | Path | Sequence[Run | str | Path]
 
 
 def write_report(
-    runs: Runs, out: str | Path | None = None, *, stat: str = "mean", presets: Presets | None = None
+    runs: Runs,
+    out: str | Path | None = None,
+    *,
+    stat: str = "mean",
+    presets: Presets | None = None,
+    card: bool = False,
+    url: str | None = None,
 ) -> Path:
     """Write the page of one run, or of several to compare, and return where it is.
 
     By default it is ``report.html`` in the run folder; of several runs, here. It is written whole or not at all.
     With ``presets`` (``dico.experiments.presets_of``) the command that trains a run again tells what differs from one.
 
+    With ``card`` the picture that a link to the page shows (episodes, on their maps) is written beside it as a PNG;
+    with ``url``, where the page will be found, the page names it by its whole address, which is what sites read.
+
     >>> str(write_report(run))
     'runs/navigation/report.html'
     """
     several = [runs] if isinstance(runs, Run | str | Path) else list(runs)
     opened = [each if isinstance(each, Run) else load(each) for each in several]
+    if url is not None:
+        check_url(url)
     found = payload(opened, stat, presets)
     title = f"{', '.join(run_names(opened))} · dico report"
-    text = page(found, title, preview(found["facts"], found["findings"]), card(found["runs"], MAP_COLOURS))
     path = default_path(opened) if out is None else Path(out)
+    picture = episodes_card(found["runs"], MAP_COLOURS) if card or url else None
+    beside = card_beside(path)
+    address = urljoin(url, beside.name) if url else beside.name
+    about = preview(found["facts"], found["findings"])
+    text = page(found, title, about, url=url, image=address if picture is not None else None)
+    if picture is not None:
+        with output_file(beside) as scratch:
+            scratch.write_bytes(picture)
     with output_file(path) as scratch:
         scratch.write_text(text, "utf-8")
     return path
+
+
+def card_beside(path: Path) -> Path:
+    """Where the picture of a page goes that links to it show.
+
+    >>> card_beside(Path("runs/a/report.html"))
+    PosixPath('runs/a/report.png')
+    """
+    return path.with_suffix(".png")
+
+
+def check_url(url: str) -> str:
+    """The address, if it is one of the web: others would show a reader nothing.
+
+    >>> check_url("report.html")
+    Traceback (most recent call last):
+    ValueError: url must begin with https:// or http://, where the page will be found, got 'report.html'
+    """
+    if not url.startswith(("https://", "http://")):
+        raise ValueError(f"url must begin with https:// or http://, where the page will be found, got {url!r}")
+    return url
 
 
 def default_path(runs: Sequence[Run]) -> Path:
@@ -89,10 +130,14 @@ def payload(runs: Sequence[Run], stat: str = "mean", presets: Presets | None = N
         "notes": [*words.notes(dict(zip(names, runs, strict=True))), *_thinned(parts, shown)],
         "missing": _missing(shown),
         "taken": words.taken(dict(zip(names, shown, strict=True))),
-        "runs": [{"name": name, **part, **each.values} for name, part, each in zip(names, parts, shown, strict=True)],
+        "runs": [
+            {"name": name, "colour": run_colour(number), **part, **each.values}
+            for number, (name, part, each) in enumerate(zip(names, parts, shown, strict=True))
+        ],
+        "differences": table_of_differences(runs) if len(runs) > 1 else None,
         "footer": words.footer(runs, stat),
     }
-    fill(found, runs, shown, LIMIT - len(card(found["runs"], MAP_COLOURS) or ""))
+    fill(found, runs, shown, LIMIT)
     return found
 
 

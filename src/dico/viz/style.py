@@ -32,7 +32,7 @@ NARROWEST = 4.2
 ONE = "one seed for each level"
 LETTERS = 17
 """How many letters of a caption fit into an inch."""
-COLUMNS = 4
+COLUMNS = 5
 """Panels in a row, at most."""
 STYLE: dict[str, Any] = {
     "figure.dpi": 100, "savefig.dpi": 200, "font.size": 9, "font.family": "DejaVu Sans",
@@ -76,17 +76,38 @@ def panels(
 def level_panels(
     count: int, *, legend: float = 0.9, label: float = 0.3, aspect: float = 1.0
 ) -> tuple[Figure, list[Axes]]:
-    """A panel for each of as many levels, in rows of up to four."""
-    columns = min(count, COLUMNS)
+    """A panel for each of as many levels, in rows of up to five that are as even as can be."""
+    columns = columns_of(count)
     figure, axes = panels(-(-count // columns), columns, legend=legend, label=label, aspect=aspect)
     for spare in axes.flat[count:]:
         spare.set_visible(False)
     return figure, list(axes.flat[:count])
 
 
+def columns_of(count: int) -> int:
+    """How many panels stand in a row, so that rows are filled.
+
+    >>> [columns_of(count) for count in (1, 5, 6, 7, 8, 9)]
+    [1, 5, 3, 4, 4, 5]
+    """
+    return -(-count // -(-count // COLUMNS))
+
+
+def label_edges(axes: Sequence[Axes]) -> None:
+    """Keep labels and numbers at the left and where no axes are below, in rows as :func:`level_panels` has them."""
+    columns = columns_of(len(axes))
+    for k, each in enumerate(axes):
+        last, first = k + columns >= len(axes), k % columns == 0
+        each.tick_params(labelbottom=last, labelleft=first)
+        if not last:
+            each.set_xlabel("")
+        if not first:
+            each.set_ylabel("")
+
+
 def paired_panels(count: int, *, legend: float = 0.9, label: float = 0.3) -> tuple[Figure, list[Axes], list[Axes]]:
-    """Two panels for each of as many levels, one above the other, in rows of up to four pairs."""
-    columns = min(count, COLUMNS)
+    """Two panels for each of as many levels, one above the other, in rows of up to five pairs."""
+    columns = columns_of(count)
     figure, axes = panels(2 * -(-count // columns), columns, legend=legend, label=label)
     above, below = list(axes[::2].flat), list(axes[1::2].flat)
     for spare in above[count:] + below[count:]:

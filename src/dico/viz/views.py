@@ -23,6 +23,10 @@ WIDER = 0.45
 """How much larger an agent is drawn for each one that stands on it, so that all are seen."""
 ROOM = 1.5
 """How much more than its own extent a scene may need for what moves out of it."""
+MARGIN = 0.06
+"""Around what a view is cut down to, in its longer side."""
+LEAST = 0.4
+"""The shorter side of such a view, in its longer one, at least."""
 HUES = {15: "red", 45: "orange", 70: "yellow", 170: "green", 260: "blue", 300: "purple", 345: "pink", 360: "red"}
 """What a colour is called whose hue is below so many degrees."""
 
@@ -34,6 +38,33 @@ def extent_around(scenes: Sequence[Scene]) -> Extent:
     centres = [(array(circle.centre), circle.radius) for scene in scenes for circle in scene.circles]
     reach = [np.abs(centre - middle).reshape(-1, 2).max(0) + radius for centre, radius in centres]
     half = np.clip(np.max([half, *reach], axis=0), half, ROOM * half)
+    (left, bottom), (right, top) = (middle - half).tolist(), (middle + half).tolist()
+    return left, right, bottom, top
+
+
+def extent_within(scenes: Sequence[Scene]) -> Extent:
+    """The part of what :func:`extent_around` shows in which anything is, at any time, with a margin.
+
+    Scenes with edges or cells of their own are shown whole. No side is shorter than ``LEAST`` of the longer one, which
+    would be a strip to squint at.
+    """
+    whole = np.array(extent_around(scenes)).reshape(2, 2)
+    framed = any(box.role == "bounds" for scene in scenes for box in scene.boxes)
+    if framed or any(scene.field is not None for scene in scenes):
+        left, right, bottom, top = whole.ravel().tolist()
+        return left, right, bottom, top
+    places = [array(circle.centre).reshape(-1, 2) for scene in scenes for circle in scene.circles]
+    sizes = [circle.radius for scene in scenes for circle in scene.circles]
+    for scene in scenes:
+        for box in scene.boxes:
+            places.append(array(box.centre).reshape(-1, 2))
+            sizes.append(float(np.hypot(box.length, box.width)) / 2)
+    low = np.min([each.min(0) - size for each, size in zip(places, sizes, strict=True)], axis=0)
+    high = np.max([each.max(0) + size for each, size in zip(places, sizes, strict=True)], axis=0)
+    margin = MARGIN * (high - low).max()
+    low, high = np.maximum(low - margin, whole[:, 0]), np.minimum(high + margin, whole[:, 1])
+    middle, half = (low + high) / 2, (high - low) / 2
+    half = np.maximum(half, LEAST * half.max())
     (left, bottom), (right, top) = (middle - half).tolist(), (middle + half).tolist()
     return left, right, bottom, top
 

@@ -20,8 +20,8 @@ TRAIL = 0.012
 Image = UInt8[np.ndarray, "rows columns 3"]
 
 
-def card(runs: Sequence[Mapping[str, Any]], scale: Sequence[str]) -> str | None:
-    """The picture of a page's first run, as an address that holds it; None if there is no episode.
+def card(runs: Sequence[Mapping[str, Any]], scale: Sequence[str]) -> bytes | None:
+    """The picture of a page's first run, as a PNG file; None if there is no episode.
 
     >>> card([{}], ["#000000", "#ffffff"])
     """
@@ -36,7 +36,7 @@ def card(runs: Sequence[Mapping[str, Any]], scale: Sequence[str]) -> str | None:
     for k, episode in enumerate(chosen):
         column = left + k * (size + GAP)
         picture[top : top + size, column : column + size] = _panel(runs[0], episode, scale, size)
-    return "data:image/png;base64," + base64.b64encode(png(picture)).decode("ascii")
+    return png(picture)
 
 
 def png(picture: Image) -> bytes:

@@ -60,11 +60,12 @@ def _verdict(found: Answer, task: str, at: Any) -> str:
     beside = f"; {', '.join(alike)} cannot be told from it" if alike else ""
     sure = f"{found.seeds} seeds"
     if found.outcome == "diversity pays":
-        gain = f"{found.gain:+.3g} reward per step over a team whose agents all behave alike"
-        interval = f"95 % interval {found.gain_low:.3g} to {found.gain_high:.3g}, {sure}"
+        gain, low, high = found.gain_in_digits
+        gain = f"{gain} reward per step over a team whose agents all behave alike"
+        interval = f"95 % interval {low} to {high}, {sure}"
         return f"Diversity pays in {task}: the best team is {at(found.level)}, with {gain} ({interval}){beside}."
     if found.outcome == "homogeneous is enough":
-        most = f"diversity gains {found.gain_high:.3g} reward per step at most (95 %, {sure})"
+        most = f"diversity gains {found.gain_in_digits[2]} reward per step at most (95 %, {sure})"
         return f"In {task}, agents that all behave alike are enough: {most}."
     if found.outcome == "not separable":
         return f"In {task}, the rewards of the levels cannot be told apart (95 %, {sure})."

@@ -10,8 +10,10 @@ IMPORT = re.compile(r'^import \{ (?P<names>[^}]+) \} from "\./(?P<module>\w+)\.j
 EXPORT = re.compile(r"^export (?=(?:function|class|const) (?P<name>\w+))", re.MULTILINE)
 
 
-def page(payload: dict[str, Any], title: str, about: str = "", picture: str | None = None) -> str:
-    """The whole page; ``about`` and ``picture`` (its address) are what a link to it shows beside the title.
+def page(payload: dict[str, Any], title: str, about: str = "", **addresses: str | None) -> str:
+    """The whole page; ``about`` is what a link to it shows below the title.
+
+    ``addresses`` are those of the picture that it shows (``image``) and of the page itself (``url``), if known.
 
     >>> "<title>a &lt;b&gt;</title>" in page({}, "a <b>")
     True
@@ -19,7 +21,9 @@ def page(payload: dict[str, Any], title: str, about: str = "", picture: str | No
     parts = {
         "title": _text(title),
         "about": _text(about),
-        "picture": "" if picture is None else f'<meta property="og:image" content="{_text(picture)}">',
+        "addresses": "\n".join(
+            f'<meta property="og:{name}" content="{_text(address)}">' for name, address in addresses.items() if address
+        ),
         "style": static("style.css"),
         "payload": json_in_html(payload),
         "worker": _script("worker"),

@@ -12,7 +12,8 @@ from dico.analysis import level_of, levels
 from dico.analysis.fields import Extent
 from dico.runs import Member, Run
 from dico.runs.episodes import Recording
-from dico.tasks import MappedTask, map_state, of_group
+from dico.tasks import Group, MappedTask, map_state, of_group
+from dico.viz.kept import KeptSelection, kept_selection
 from dico.viz.page.encode import floats, quantise
 from dico.viz.page.live import observations, playable, surroundings, wanted
 from dico.viz.page.scenes import encode_scene
@@ -23,6 +24,10 @@ RESOLUTION = 60
 """Cells of a map along each side."""
 START = 0
 """Seed of the start that all levels play from and that the maps show, as in the figures."""
+NO_NETWORKS = (
+    "This page was made from a summary, which keeps no networks: the live part needs the run folder. Train it again by "
+    "the command below, and dico report writes it."
+)
 MOST_LEVELS = 24
 """Levels that have pictures, at most."""
 
@@ -43,23 +48,24 @@ class Pictures:
 
 @torch.no_grad()
 def pictures(run: Run, best: str | None) -> Pictures:
-    """Episodes and maps of the first seed of each level; they need a checkpoint."""
+    """Episodes and maps of the first seed of each level; they need a checkpoint, or what a summary keeps of one."""
     try:
         every = levels(run)
         chosen = _some(every, best)
-        selection = choose(run, chosen if len(chosen) < len(every) else ())
+        kept = kept_selection(run) if run.newest is None else None
+        selection = kept or choose(run, chosen if len(chosen) < len(every) else ())
         recording = selection.record(START)
         values = _episodes(selection, recording)
     except (ValueError, ImportError) as error:
         return Pictures(missing=dict.fromkeys(("episodes", "maps", "live"), f"Nothing to show: {error}."))
     values["taken"] = {"members": shown_of(run, selection.members), "frames": selection.frames}
     missing: dict[str, str] = {}
-    reason = playable(selection)
+    reason = NO_NETWORKS if kept else playable(selection)
     if isinstance(selection.task, MappedTask):
         values["maps"] = _maps(selection)
     else:
         instead = (
-            "dico map draws one over any two observed numbers"
+            "dico map draws one over any two observed numbers of a run folder"
             if reason
             else "the live part has one of what an agent would see, and slices over any two observed numbers"
         )
@@ -97,15 +103,22 @@ def _episodes(selection: Selection, recording: Recording) -> dict[str, Any]:
         {
             "level": level_of(selection.run, member),
             "seed": member.seed,
-            "rewards": floats(of_group(group, recording.reward[k, : recording.length(k), 0]).mean(-1).numpy()),
+            "rewards": _rewards(recording, group, k),
             "ended": recording.length(k) < selection.task.horizon,
             **encode_scene(scenes[k], extent),
         }
         for k, member in enumerate(selection.members)
     ]
     lasts = selection.task.position_alone
-    under = _fields(selection, extent) if lasts and extent != scenes[0].extent else None
+    wider = lasts and extent != scenes[0].extent and not isinstance(selection, KeptSelection)
+    under = _fields(selection, extent) if wider else None
     return {"episodes": episodes, "key": legend(selection.task, scenes[0]), "lasts": lasts, "under": under}
+
+
+def _rewards(recording: Recording, group: Group, member: int) -> str | None:
+    """What the controlled group earned in each step; None where that was not kept."""
+    earned = recording.reward[member, : recording.length(member), 0]
+    return floats(of_group(group, earned).mean(-1).numpy()) if earned.numel() else None
 
 
 def _maps(selection: Selection) -> dict[str, Any]:
@@ -134,5 +147,6 @@ def _fields(selection: Selection, extent: Extent) -> dict[str, Any]:
         for some in (fields, known)
     )
     most = max(panel["most"] for panel in panels)
-    size = {"rows": RESOLUTION, "columns": RESOLUTION, "extent": extent}
+    rows, columns = fields[0].snd.shape  # a summary keeps those of its own, whatever is asked for
+    size = {"rows": rows, "columns": columns, "extent": fields[0].extent}
     return {**size, "most": most, "panels": panels, "unscaled": unscaled}

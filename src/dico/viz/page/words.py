@@ -9,6 +9,7 @@ from dico.analysis import STATISTICS
 from dico.analysis.statistics import FEWEST
 from dico.runs import Run
 from dico.viz.axis import Axis
+from dico.viz.colours import MANY
 from dico.viz.labels import common_desire, level_label, levels_title
 from dico.viz.limits import beyond
 from dico.viz.page.pictures import Pictures
@@ -20,8 +21,6 @@ BANDS = {
 """The centre, what is around it, and both in a table."""
 ENOUGH = 5
 """Seeds that a comparison of levels should have."""
-MANY = 6
-"""More levels than this have line patterns of their own."""
 FEW = 3
 """More options than this are only counted: the configuration lists them."""
 
@@ -63,6 +62,7 @@ def grouping(runs: Sequence[Run], along: Axis) -> dict[str, Any]:
         "title": levels_title(runs[0]),
         "desired": fields[0] == "constraint",
         "sample": analysis.sample_name(*runs),
+        "few": 1 < max(analysis.sample_sizes(*runs)) < FEWEST,
         "question": f"Which {asked} is best?",
         "axis": {"title": along.title, "logarithmic": along.logarithmic, "diversity": along.diversity},
     }
@@ -77,23 +77,29 @@ def statistic(runs: Sequence[Run], stat: str, metric: str, along: Axis) -> dict[
     enough = max(analysis.sample_sizes(*runs)) >= FEWEST
     told = "One seed" if many == "1 seed" else f"Mean of {many}"
     alone = "" if enough else f"{told} for each level: there is no interval."
+    dots = "" if many == "1 seed" else f" Dots: single {single}s."
     tracking = (
         f"Tracking error: how far the {_tracked(runs, metric)} is from the desired one, relative to it; for a desired "
         "0, the measured value itself."
     )
     return {
-        "curves": f"{alone or f'{centre} over {many} (line) and {around} (band).'} {_lines(runs)}",
+        "curves": f"{alone or f'{centre} over {many} (line) and {around} (band).'}{_thin(runs)} {_lines(runs)}",
         "table": f"Over the last tenth of the iterations{'' if alone else f', {both} over {many}'}. {alone} {tracking}",
         "final": f"Reward over the last tenth of the iterations, against {over}. "
-        + (alone or f"Marks and whiskers: {both} over {many}; dots: single {single}s."),
+        + (f"{alone}{dots}" if alone else f"Marks and whiskers: {both} over {many}; dots: single {single}s."),
     }
+
+
+def _thin(runs: Sequence[Run]) -> str:
+    """What thin lines are, where too few seeds for a band are drawn each."""
+    return f" Thin: single {analysis.sample_name(*runs)}s." if 1 < max(analysis.sample_sizes(*runs)) < FEWEST else ""
 
 
 def _lines(runs: Sequence[Run]) -> str:
     """Which line is which: where runs or many levels have patterns, desired values are marked in another way."""
     many = len(analysis.levels(*runs)) > MANY
     several = len(runs) > 1 or many
-    apart = "Colours tell the levels apart, line patterns the runs (see the legend)." if len(runs) > 1 else ""
+    apart = "Colours tell the runs apart, line patterns the levels (see the legend)." if len(runs) > 1 else ""
     apart = "Colours and line patterns tell the levels apart (see the legend)." if many and not apart else apart
     if all(analysis.desired_of(level, *runs) == "free" for level in analysis.levels(*runs)):
         return apart
@@ -136,11 +142,12 @@ def metrics(runs: Sequence[Run], metric: str) -> list[dict[str, Any]]:
         _metric("snd_box", "SND over the box", over_box, desired=True),
         _metric("diversity", f"Measured {metric}", measured, desired=True),
         _metric("snd_acted", "SND of executed actions", "Of the mean actions as they are executed, in the action box."),
-        _metric("tracking", "Tracking error", tracked, percent=True),
+        _metric("tracking", "Tracking error", tracked, percent=True, named=False),
         _metric(
             "action_bound_violation",
             "Action-bound violation",
             "How far the farthest mean action lies outside the action box.",
+            named=False,
         ),
     ]
 
@@ -199,9 +206,18 @@ def footer(runs: Sequence[Run], stat: str) -> str:
 
 
 def _metric(
-    key: str, title: str, about: str, *, least: float | None = 0.0, desired: bool = False, percent: bool = False
+    key: str,
+    title: str,
+    about: str,
+    *,
+    least: float | None = 0.0,
+    desired: bool = False,
+    percent: bool = False,
+    named: bool = True,
 ) -> dict[str, Any]:
-    return {"key": key, "title": title, "about": about, "least": least, "desired": desired, "percent": percent}
+    """A curve; ``named`` if lines have names at their ends, which would only crowd where most end at zero."""
+    axis = {"least": least, "desired": desired, "percent": percent, "named": named}
+    return {"key": key, "title": title, "about": about, **axis}
 
 
 def _several(count: int, name: str) -> str:

@@ -7,7 +7,7 @@ import { downloads } from "./download.js";
 import { decimalsOf, extremes, frames, interval, levelLabel, number } from "./format.js";
 import { glossed } from "./glossary.js";
 import { percent, percentDecimals, percentInterval, widened } from "./format.js";
-import { dashesOf, levelMark, manyLevels, runLine } from "./selection.js";
+import { colourOf, comparing, dashesOf, levelMark, lineMark, manyLevels } from "./selection.js";
 import { pointing, Tip } from "./tip.js";
 
 const HEIGHT = 280;
@@ -31,14 +31,14 @@ export function curves(report, selection) {
 function seriesOf(report, key) {
   return report.runs.flatMap((run, index) => {
     const xs = floats(run.frames);
-    return report.levels.filter(({ text }) => run.curves[key]?.[text]).map(({ text, colour }) => {
+    return report.levels.filter(({ text }) => run.curves[key]?.[text]).map(({ text }) => {
       const { centre, low, high, seeds } = run.curves[key][text];
       return {
-        run: index, level: text, colour, xs, dashes: dashesOf(report, index, text),
+        run: index, level: text, colour: colourOf(report, index, text), xs, dashes: dashesOf(report, text),
         centre: floats(centre), seeds: seeds.map(floats),
         low: low && floats(low), high: high && floats(high),
         desired: floats(key === "diversity" ? run.curves.desired?.[text]?.centre ?? "" : ""),
-        name: report.runs.length > 1 ? `${levelLabel(text)} · ${run.name}` : levelLabel(text),
+        name: comparing(report) ? `${levelLabel(text)} · ${run.name}` : levelLabel(text),
       };
     });
   });
@@ -50,9 +50,11 @@ class Curves {
     const label = `${metric.title} against frames. ${metric.about}`;
     this.box = element("div", { class: "plot", tabindex: "0", role: "group", "aria-label": label });
     this.tip = new Tip(this.box);
+    this.legend = element("p", { class: "print-legend", "aria-hidden": "true" }); // on paper the page's own is far
     this.longest = series.reduce((most, { xs }) => (xs.at(-1) > most.at(-1) ? xs : most), series[0].xs);
     this.node = element("figure", { class: "panel", "data-chart": metric.key },
-      element("figcaption", {}, element("h3", {}, glossed(metric.title, 1)), element("p", {}, metric.about)), this.box);
+      element("figcaption", {}, element("h3", {}, glossed(metric.title, 1)), element("p", {}, metric.about)), this.box,
+      this.legend);
     pointing(this.box, (event) => this.follow(event), () => this.point(null));
     this.node.append(downloads(metric.title, {
       picture: () => this.frame.picture, table: () => this.table(),
@@ -77,26 +79,33 @@ class Curves {
       x: first < last ? [first, last] : [0.9 * first, 1.1 * first + 1], xLabel: "frames per member", xFormat: frames,
       room: this.room(),
     });
-    drawDesired(this.frame, desired, this.report.runs.length > 1 || manyLevels(this.report));
+    drawDesired(this.frame, desired, this.marksDesired, comparing(this.report));
     this.shown.forEach((each) => drawSeries(this.frame, each, this.selection.seeds));
-    if (this.report.runs.length === 1) drawNames(this.frame, this.shown, this.beside);
+    if (this.metric.named) drawNames(this.frame, this.shown, this.beside);
     this.marks = svg("g", { class: "cursor" });
     this.frame.picture.append(this.marks);
     this.box.replaceChildren(this.frame.picture, this.tip.node);
+    this.legend.replaceChildren(...this.shown.map(({ run, level, name }) =>
+      element("span", {}, lineMark(this.report, run, level), name)));
     this.point(this.cursor);
     if (!this.shown.length) {
       this.box.append(element("p", { class: "empty" }, "All levels are hidden: choose one in the legend."));
     }
   }
 
-  /** How far from the lines their names stand: beyond the marks of desired values, where there are some. */
-  get beside() {
-    return this.metric.desired && manyLevels(this.report) ? BESIDE + MARK : BESIDE;
+  /** Whether desired values are marked by triangles: where dashes mean something else. */
+  get marksDesired() {
+    return comparing(this.report) || manyLevels(this.report);
   }
 
-  /** What the levels' names need at the right of the lines; with several runs the legend has to do. */
+  /** How far from the lines their names stand: beyond the marks of desired values, where there are some. */
+  get beside() {
+    return this.metric.desired && this.marksDesired ? BESIDE + MARK : BESIDE;
+  }
+
+  /** What the levels' names need at the right of the lines. */
   room() {
-    if (this.report.runs.length > 1) return 0;
+    if (!this.metric.named) return 0;
     const longest = Math.max(0, ...this.shown.map(({ level }) => levelLabel(level).length));
     return longest > 12 ? 0 : Math.max(this.beside + LETTER * longest - 20, 0);
   }
@@ -163,7 +172,7 @@ class Curves {
     const [decimals, text] = this.metric.percent
       ? [percentDecimals(values), percentInterval] : [decimalsOf(values), interval];
     this.tip.show(toX(at), `${frames(at)} frames`, there.map(({ run, level, colour, name }, k) => {
-      const mark = this.report.runs.length > 1 ? runLine(run, colour) : levelMark(this.report, level, colour);
+      const mark = comparing(this.report) ? lineMark(this.report, run, level) : levelMark(this.report, level, colour);
       return [[mark, name], text(values[k], decimals)];
     }));
   }
@@ -180,22 +189,29 @@ function drawSeries({ plot, toX, toY }, { run, colour, dashes, xs, centre, low, 
   plot.append(group);
 }
 
-/** The levels' names where their lines end, apart from each other. */
+/** The levels' names where their lines end, apart from each other and with a thread to where they moved from; none if
+ * they are more than there is room for. */
 function drawNames({ picture, toY, right, top, bottom }, series, beside) {
-  const ends = series.map(({ level, centre, colour }) => ({ level, colour, y: toY(centre.findLast(Number.isFinite)) }));
+  const ends = series.map(({ level, centre, colour }) => {
+    const end = toY(centre.findLast(Number.isFinite));
+    return { level, colour, end, y: end };
+  });
   const known = ends.filter(({ y }) => Number.isFinite(y)).sort((a, b) => a.y - b.y);
+  if (known.length * LINE > bottom - top + LINE) return;
   known.forEach((end, k) => (end.y = Math.max(end.y, k ? known[k - 1].y + LINE : top + 4)));
   known.reverse().forEach((end, k) => (end.y = Math.min(end.y, k ? known[k - 1].y - LINE : bottom - LINE / 2)));
-  for (const { level, y } of known) {
+  for (const { level, y, end, colour } of known) {
     const text = levelLabel(level);
     if (text.length > 12) continue;
+    const thread = { d: `M${right + 1} ${end}L${right + beside - 2} ${y}`, stroke: colour, class: "name-thread" };
+    picture.append(svg("path", thread));
     picture.append(svg("text", { x: right + beside, y, class: "end-name", "dominant-baseline": "middle" }, text));
   }
 }
 
 /** Lines at what levels ask for, values or bounds: dashed, or with a triangle where dashes tell runs apart; grey where
  * several levels ask for the same. */
-function drawDesired({ plot, picture, toY, left, right }, levels, several) {
+function drawDesired({ plot, picture, toY, left, right }, levels, several, grey) {
   const asking = new Map();
   for (const level of levels) {
     const { least, most } = level;
@@ -203,7 +219,7 @@ function drawDesired({ plot, picture, toY, left, right }, levels, several) {
     for (const value of bounds) asking.set(value, [...(asking.get(value) ?? []), level]);
   }
   for (const [value, by] of asking) {
-    const [y, colour] = [toY(value), by.length > 1 ? "var(--muted)" : by[0].colour];
+    const [y, colour] = [toY(value), by.length > 1 || grey ? "var(--muted)" : by[0].colour];
     const texts = by.map(({ text }) => text).join(" | ");
     const look = { stroke: colour, class: several ? "desired thin" : "desired", "data-desired": texts };
     plot.append(svg("line", { x1: left, x2: right, y1: y, y2: y, ...look }));

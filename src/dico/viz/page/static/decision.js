@@ -4,12 +4,13 @@ import { axes } from "./axes.js";
 import { element, redraw, section, svg } from "./dom.js";
 import { downloads } from "./download.js";
 import { extremes, interval, known, levelLabel, levelName, number, widened } from "./format.js";
-import { DASHES } from "./selection.js";
+import { colourOf, comparing } from "./selection.js";
 import { pointing, Tip } from "./tip.js";
 
 const HEIGHT = 340;
 const MARK = 9; // half the size of a mark, with a little room
 const NEAR = 2.5; // the limit is drawn if it is at most so many times as far as the farthest level
+const FROM_ZERO = 0.5; // the axis begins at no diversity unless the least level is beyond this share of it
 const ALONE = "Final reward"; // of one level there is nothing to choose
 const OPEN = "Levels without one desired value (free, bounds) stand where they landed, as open marks.";
 /** The mark of each run, around its centre; the first run has circles. */
@@ -64,7 +65,7 @@ function named(report, run, level) {
 }
 
 function pointOf(report, { name, best }, run, { level, place, series, reward, diversity, finals }) {
-  const { colour } = report.levels.find(({ text }) => text === level);
+  const colour = colourOf(report, run, level);
   const [exact, x] = [place !== null, place ?? diversity[0]];
   return { run, name, level, colour, exact, x, series, reward, diversity, finals, best: best === level };
 }
@@ -76,19 +77,21 @@ function chart(report, points, all, limit, width, tip) {
   const rewards = extremes(all.flatMap(({ reward, finals }) => [...reward, ...finals]));
   const frame = axes({
     width, height: HEIGHT, y: widened(...rewards, 0.14), xLabel: title, yLabel: "final reward per step",
-    ...(diversity ? fromZero(farthest, limited ? limit : null) : amongValues(report.grouping.axis, all)),
+    ...(diversity ? fromZero(all, limited ? limit : null) : amongValues(report.grouping.axis, all)),
   });
   if (limited) drawLimit(frame, limit, report.runs[0].bound);
-  for (const thread of threadsOf(points.filter(({ exact }) => exact))) drawThread(frame, thread);
+  const threads = threadsOf(points.filter(({ exact }) => exact));
+  threads.forEach((thread) => drawThread(frame, thread, comparing(report)));
   points.forEach((point) => drawPoint(frame, point, report, tip));
   drawNames(frame, topmost(points), points, report.runs.length === 1);
   return frame.picture;
 }
 
-/** An axis of diversity: from none, to the limit if there is one. */
-function fromZero(farthest, limit) {
+/** An axis of diversity: from none, unless all levels are far from it, to the limit if there is one. */
+function fromZero(points, limit) {
+  const [least, farthest] = extremes(points.map(({ x }) => x));
   const end = limit === null ? farthest * 1.12 || 1 : Math.max(limit, farthest) * 1.06;
-  return { x: [-0.04 * end, end] };
+  return { x: [least > FROM_ZERO * end ? least - 0.15 * (end - least) : -0.04 * end, end] };
 }
 
 /** An axis of a number that varies, with the values that levels have. */
@@ -122,10 +125,10 @@ function drawLimit({ plot, picture, toX, top, bottom, right }, limit, bound) {
 }
 
 /** What joins the levels of a run that ask for one value. */
-function drawThread({ plot, toX, toY }, points) {
+function drawThread({ plot, toX, toY }, points, coloured) {
   const corners = points.sort((a, b) => a.x - b.x).map(({ x, reward }) => `${toX(x)},${toY(reward[0])}`);
-  const dashes = DASHES[points[0].run % DASHES.length];
-  plot.append(svg("polyline", { points: corners.join(" "), class: "thread", "stroke-dasharray": dashes }));
+  const style = coloured ? `stroke:${points[0].colour}` : null;
+  plot.append(svg("polyline", { points: corners.join(" "), class: "thread", style }));
 }
 
 function drawPoint({ plot, picture, toX, toY }, point, report, tip) {

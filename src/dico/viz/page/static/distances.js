@@ -1,9 +1,10 @@
 /** Who differs from whom: the distance of every two agents' policies, at any time of the training. */
 
 import { floats, quantised } from "./decode.js";
-import { chooser, element, redraw, section, swatch, svg } from "./dom.js";
+import { chooser, element, redraw, section, svg } from "./dom.js";
 import { decimalsFor, frames, levelLabel } from "./format.js";
 import { colourBar, colourScale } from "./heat.js";
+import { levelMark } from "./selection.js";
 
 const TITLE = "Who differs from whom";
 const LEAD = "The behavioural distance of every two agents, mean over the batch and over seeds. Move the slider to see "
@@ -33,7 +34,7 @@ export function distances(report, selection) {
     times = floats(run.distances.frames);
     bar.label(run.distances.most);
     panels = report.levels.filter(({ text }) => run.distances.levels[text])
-      .map((level) => matrix(level, run.distances, colour));
+      .map((level) => matrix(level, run.distances, colour, levelMark(report, level.text, level.colour)));
     grid.replaceChildren(...panels.map(({ node }) => node));
     slider.max = slider.value = String(times.length - 1);
     show();
@@ -48,11 +49,11 @@ export function distances(report, selection) {
     grid, element("div", { class: "row controls" }, slider, when));
 }
 
-function matrix({ text, colour: levelColour }, { agents, most, levels }, colour) {
+function matrix({ text }, { agents, most, levels }, colour, mark) {
   const values = quantised(levels[text]); // (moments, pairs), pairs in the order of the upper triangle
   const pairs = (agents * (agents - 1)) / 2;
   const picture = svg("svg", { viewBox: `0 0 ${200 + ROOM} ${200 + ROOM}`, class: "matrix", role: "img" });
-  const caption = element("figcaption", {}, element("span", {}, swatch(levelColour), levelLabel(text)));
+  const caption = element("figcaption", {}, element("span", {}, mark, levelLabel(text)));
   const node = element("figure", { class: "map", "data-level": text }, caption, picture);
   const decimals = Math.min(decimalsFor([most], 4), 3);
   const pairOf = (i, j) => i * agents - (i * (i + 1)) / 2 + j - i - 1;

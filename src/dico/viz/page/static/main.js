@@ -3,6 +3,7 @@
 import { curves } from "./curves.js";
 import { report } from "./data.js";
 import { decision } from "./decision.js";
+import { differences } from "./differences.js";
 import { distances } from "./distances.js";
 import { element, section } from "./dom.js";
 import { explainStatic, glossed } from "./glossary.js";
@@ -11,21 +12,23 @@ import { maps } from "./maps.js";
 import { Policy, sndAt } from "./networks.js";
 import { player } from "./player.js";
 import { Random } from "./random.js";
-import { legend, paintLevels, Selection } from "./selection.js";
+import { legend, paintColours, Selection } from "./selection.js";
 import { settings } from "./settings.js";
 import { heading, summary } from "./summary.js";
 import { TASKS } from "./tasks.js";
 import { themeButton } from "./theme.js";
 
-const selection = new Selection();
-paintLevels(report);
+const selection = new Selection(report.grouping.few);
+paintColours(report);
 document.getElementById("heading").append(...heading(report));
 const tools = { class: "bar-inner", role: "toolbar", "aria-label": "Legend" };
 const bar = element("div", tools, legend(report, selection), themeButton());
 document.getElementById("toolbar").append(bar);
+const alive = report.runs.some((run) => run.live?.networks.length); // else it only says why not, and that can wait
+const [first, last] = alive ? [[["live", live]], []] : [[], [["live", live]]];
 const parts = [
-  ["live", live], ["summary", summary], ["curves", curves], ["decision", decision], ["maps", maps],
-  ["episodes", player], ["distances", distances], ["settings", settings],
+  ...first, ["summary", summary], ["differences", differences], ["curves", curves], ["decision", decision],
+  ["maps", maps], ["episodes", player], ["distances", distances], ...last, ["settings", settings],
 ].map(([id, build]) => built(id, build)).filter((part) => part !== null);
 document.getElementById("report").append(...parts);
 document.getElementById("contents").append(...parts.map((part) =>

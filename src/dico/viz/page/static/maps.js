@@ -1,10 +1,11 @@
 /** Diversity maps: how far apart the agents' actions are at every place, a panel for each level. */
 
 import { quantised } from "./decode.js";
-import { chooser, element, redraw, sceneKey, section, sharp, swatch } from "./dom.js";
+import { element, redraw, sceneKey, section, sharp, swatch, tickBox } from "./dom.js";
 import { levelLabel, levelName, number } from "./format.js";
 import { colourBar, colourScale, paintField } from "./heat.js";
 import { Episode, placeOf, viewOf } from "./scene.js";
+import { comparing, runMark } from "./selection.js";
 import { pointing } from "./tip.js";
 
 const TITLE = "Diversity maps";
@@ -17,55 +18,70 @@ export function maps(report, selection) {
   const runs = report.runs.map((run, index) => ({ ...run, index })).filter(({ maps }) => maps);
   if (!runs.length) return section("maps", TITLE, report.missing.maps);
   const colour = colourScale(report.scale);
-  const bar = colourBar("SND at a place", colour, runs[0].maps.most);
-  const grid = element("div", { class: "maps" });
-  const about = element("p", { class: "hint" });
-  const below = element("div", { class: "maps", "data-maps": "unscaled" });
-  let redraws = [];
-  const show = (index) => {
-    const run = runs.find((each) => each.index === Number(index));
-    bar.label(run.maps.most);
-    const draw = (panel, most) => mapPanel(report, run, panel, most, colour, selection);
-    const panels = run.maps.panels.map((panel) => draw(panel, run.maps.most));
-    const unscaled = run.maps.unscaled.map((panel) => draw(panel, panel.most));
-    redraws = [...panels, ...unscaled].map(({ update }) => update);
-    grid.replaceChildren(...panels.map(({ node }) => node));
-    below.replaceChildren(...unscaled.map(({ node }) => node));
-    about.textContent = unscaled.length ? UNSCALED : "";
-    about.hidden = below.hidden = !unscaled.length;
-  };
-  show(runs[0].index);
-  selection.addEventListener("change", () => redraws.forEach((update) => update()));
-  const choice = runs.length > 1
-    ? [chooser("run", runs.map(({ index, name }) => [String(index), name]), String(runs[0].index), show)] : [];
-  return section("maps", TITLE, `${LEAD} ${report.taken}`, element("div", { class: "row" }, choice, bar.node), grid,
-    about, below, sceneKey(runs[0].maps.key));
+  const most = Math.max(...runs.map((run) => run.maps.most));
+  const bar = colourBar("SND at a place", colour, most);
+  let own = false;
+  const panels = [];
+  const show = () => panels.forEach(({ update }) => update(own));
+  const blocks = runs.map((run) => {
+    const draw = (panel, common) => mapPanel(report, run, panel, common, colour, selection);
+    const [scaled, unscaled] = [run.maps.panels.map((panel) => draw(panel, most)),
+      run.maps.unscaled.map((panel) => draw(panel, null))];
+    panels.push(...scaled, ...unscaled);
+    const title = comparing(report)
+      ? element("h3", { class: "run-title" }, runMark(report, run.index), run.name) : null;
+    return [title, element("div", { class: "maps" }, scaled.map(({ node }) => node)), unscaled.length ? [
+      element("p", { class: "hint" }, UNSCALED),
+      element("div", { class: "maps", "data-maps": "unscaled" }, unscaled.map(({ node }) => node)),
+    ] : null];
+  });
+  show();
+  selection.addEventListener("change", show);
+  const scale = tickBox("each map in its own colours", own, (chosen) => {
+    own = chosen;
+    bar.node.hidden = own;
+    show();
+  });
+  return section("maps", TITLE, `${LEAD} ${report.taken}`, element("div", { class: "row" }, scale, bar.node), blocks,
+    sceneKey(runs[0].maps.key));
 }
 
+/** The map of a level: in colours from 0 to `most`, or to its own greatest value if that is null or wanted. */
 function mapPanel(report, run, panel, most, colour, selection) {
   const field = fieldOf(panel, run.maps);
   const scene = new Episode(run.maps.scene);
   const mean = `mean ${number(field.mean)}`;
   const label = `Map for ${levelName(report, panel.level)}: ${mean}`;
   const canvas = element("canvas", { role: "img", "aria-label": label });
-  const reading = element("span", { class: "muted" }, mean);
+  const reading = element("span", { class: "muted" });
   const level = report.levels.find(({ text }) => text === panel.level);
+  const mark = comparing(report) ? null : swatch(level.colour);
+  let [scale, alone] = [most ?? panel.most, most === null];
   const node = element("figure", { class: "map", "data-level": panel.level },
-    element("figcaption", {}, element("span", {}, swatch(level.colour), levelLabel(level.text)), reading), canvas);
+    element("figcaption", {}, element("span", {}, mark, levelLabel(level.text)), reading), canvas);
   const draw = () => {
     const view = viewOf(run.maps.extent, canvas.clientWidth);
     canvas.style.height = `${view.height}px`;
-    const under = (context) => paintMap(context, field, most, colour, view);
+    const under = (context) => paintMap(context, field, scale, colour, view);
     scene.draw(sharp(canvas, view.width, view.height), view, 0, { trails: false, under });
   };
   pointing(canvas, (event) => {
     const { left, top, width, height } = canvas.getBoundingClientRect();
     const here = field.at((event.clientX - left) / width, 1 - (event.clientY - top) / height);
     reading.textContent = `here ${number(here)}`;
-  }, () => (reading.textContent = mean));
+  }, () => (reading.textContent = resting()));
+  const resting = () => (alone ? `${mean}, from 0 to ${number(scale)}` : mean);
+  reading.textContent = resting();
   redraw(canvas, draw);
-  const update = () => (node.hidden = !selection.shows(run.index, panel.level));
-  update();
+  const update = (own) => {
+    node.hidden = !selection.shows(run.index, panel.level);
+    const before = alone;
+    alone = own || most === null;
+    if (alone === before) return;
+    scale = alone ? panel.most : most;
+    reading.textContent = resting();
+    if (canvas.clientWidth) draw();
+  };
   return { node, update };
 }
 

@@ -105,7 +105,8 @@ function screen(report, recorded, { side, choices, index: opening }, state, refr
     const step = Math.floor(state.step);
     episode.draw(sharp(canvas, view.width, view.height), view, step, { trails: state.trails, under });
     const over = step >= episode.steps - 1 && episode.ended ? " · done" : "";
-    earned.textContent = `reward so far ${number(episode.earned(step))}${over}`;
+    const told = episode.rewards.length ? `reward so far ${number(episode.earned(step))}` : ""; // a summary has none
+    earned.textContent = `${told}${over}`;
   };
   redraw(canvas, draw);
   const node = element("figure", { class: "screen" }, element("figcaption", {}, picker, earned), canvas);

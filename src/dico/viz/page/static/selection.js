@@ -3,36 +3,48 @@
 import { element, svg, swatch } from "./dom.js";
 import { levelLabel, levelName } from "./format.js";
 
-/** How the lines of the first, second, ... run are broken, and what marks their points. */
-export const DASHES = ["", "2 3", "10 3 2 3", "14 4", "6 2 2 2 2 2", "1 5"];
+/** How the lines of levels are broken where colours are those of runs, and what marks the points of each run. */
+const DASHES = ["", "2 3", "10 3 2 3", "14 4", "6 2 2 2 2 2", "1 5"];
 const MANY = 6; // from more levels on, lines have patterns besides colours
 const PATTERNS = ["", "7 3", "2 3"];
 export const MARKS = ["●", "■", "▲", "◆", "▼", "✚"];
 
-/** How a line is broken: by its run where there are several, else by its level where those are many. */
-export function dashesOf(report, run, level) {
-  if (report.runs.length > 1) return DASHES[run % DASHES.length];
-  if (!manyLevels(report)) return "";
-  return PATTERNS[report.levels.findIndex(({ text }) => text === level) % PATTERNS.length];
+/** Whether runs are compared: then colours are theirs, and not those of the levels. */
+export function comparing({ runs }) {
+  return runs.length > 1;
+}
+
+/** How a line is broken: by its level, where runs have the colours or levels are many. */
+export function dashesOf(report, level) {
+  const patterns = comparing(report) ? DASHES : manyLevels(report) ? PATTERNS : [""];
+  return patterns[report.levels.findIndex(({ text }) => text === level) % patterns.length];
+}
+
+/** The colour of what is of a run and a level. */
+export function colourOf(report, run, level) {
+  return comparing(report) ? report.runs[run].colour : report.levels.find(({ text }) => text === level).colour;
 }
 
 export function manyLevels({ levels }) {
   return levels.length > MANY;
 }
 
-/** Makes the colours of the levels those of the theme: a little lighter on a dark page. */
-export function paintLevels(report) {
-  const rules = report.levels.map(({ colour }, index) =>
-    `--level-${index}: color-mix(in oklab, ${colour} var(--keep), white);`);
+/** Makes the colours of levels and runs those of the theme: a little lighter on a dark page. */
+export function paintColours(report) {
+  const rules = ["levels", "runs"].flatMap((name) => report[name].map((each, index) => {
+    const { colour } = each;
+    each.colour = `var(--${name}-${index})`;
+    return `--${name}-${index}: color-mix(in oklab, ${colour} var(--keep), white);`;
+  }));
   document.head.append(element("style", {}, `:root { ${rules.join(" ")} }`));
-  report.levels.forEach((level, index) => (level.colour = `var(--level-${index})`));
 }
 
 export class Selection extends EventTarget {
-  constructor() {
+  /** `seeds` is whether each of them is drawn, as they are where they are too few for an interval. */
+  constructor(seeds) {
     super();
     this.hidden = new Set();
-    this.seeds = false;
+    this.seeds = seeds;
   }
 
   shows(run, level) {
@@ -68,30 +80,30 @@ export function legend(report, selection) {
       `Show or hide the members with ${levelName(report, text)}`));
   const groups = [element("div", { class: "chips", role: "group", "aria-label": "Levels shown" },
     element("span", { class: "chips-name" }, title[0].toUpperCase() + title.slice(1)), levels)];
-  if (report.runs.length > 1) {
+  if (comparing(report)) {
     const runs = report.runs.map(({ name }, index) =>
-      chip(`run ${index}`, runMark(index), name, `Show or hide the run ${name}`));
+      chip(`run ${index}`, runMark(report, index), name, `Show or hide the run ${name}`));
     groups.push(element("div", { class: "chips", role: "group", "aria-label": "Runs shown" },
       element("span", { class: "chips-name" }, "Run"), runs));
   }
   return groups;
 }
 
-/** How a level is drawn: its colour, and where levels are many the pattern of its lines too. */
-export function levelMark(report, level, colour) {
-  if (report.runs.length > 1 || !manyLevels(report)) return swatch(colour);
-  return shortLine(colour, dashesOf(report, 0, level), 28);
+/** How a level is drawn: its colour, and where levels are many or runs compared the pattern of its lines. */
+export function levelMark(report, level, colour = "currentColor") {
+  const plain = !comparing(report) && !manyLevels(report);
+  return plain ? swatch(colour) : shortLine(comparing(report) ? "currentColor" : colour, dashesOf(report, level), 34);
 }
 
-/** How a run is drawn: the mark of its points on the pattern of its lines. */
-export function runMark(index) {
-  const mark = element("span", {}, MARKS[index % MARKS.length]);
-  return element("span", { class: "run-mark", "aria-hidden": "true" }, runLine(index, "currentColor"), mark);
+/** How a run is drawn: the mark of its points, in its colour. */
+export function runMark(report, index) {
+  const look = { class: "run-mark", "aria-hidden": "true", style: `color:${report.runs[index].colour}` };
+  return element("span", look, MARKS[index % MARKS.length]);
 }
 
-/** A short piece of a run's lines. */
-export function runLine(index, colour) {
-  return shortLine(colour, DASHES[index % DASHES.length], 40);
+/** A short piece of the lines of a run and a level. */
+export function lineMark(report, run, level) {
+  return shortLine(colourOf(report, run, level), dashesOf(report, level), 34);
 }
 
 function shortLine(colour, dashes, width) {

@@ -6,7 +6,6 @@ import { MISSING, number } from "./format.js";
 import { glossed } from "./glossary.js";
 import { grid, LiveMap } from "./livemap.js";
 import { Loader } from "./loader.js";
-import { sndAt } from "./networks.js";
 import { Slice } from "./slice.js";
 import { Slider } from "./slider.js";
 import { Stage } from "./stage.js";
@@ -30,10 +29,16 @@ export class Side {
       settle: () => bench.settle(),
     });
     this.slider = new Slider(report.metric, (value) => this.desire(value));
-    this.readings = element("dl", { class: "readings" });
+    this.readings = {
+      map: new Reading("SND over this map",
+        "mean over all places shown; equal to the desired value only where the agents were trained to be"),
+      here: new Reading("SND where the agents are", "mean over what each of them sees now"),
+      scale: new Reading("scale of the deviations"), earned: new Reading("reward so far"),
+    };
+    const readings = element("dl", { class: "readings" }, Object.values(this.readings).map(({ node }) => node));
     const names = bench.choices.map(({ name }, index) => [String(index), name]);
     const picker = chooser("trained for", names, String(opening), (index) => this.choose(bench.choices[Number(index)]));
-    const panel = element("div", { class: "bench-panel" }, picker, this.slider.node, this.readings, this.slice.node);
+    const panel = element("div", { class: "bench-panel" }, picker, this.slider.node, readings, this.slice.node);
     this.node = element("div", { class: "side" }, this.stage.node, panel);
     redraw(this.stage.node, () => {
       this.stage.resize(live.extent, live.looks);
@@ -96,8 +101,7 @@ export class Side {
   /** All that follows from the state and the networks: at once what is quick, and soon what takes longer. */
   refresh({ map = true, settled = true } = {}) {
     const { key, state, desired, team } = this;
-    this.actions = team.act(state, desired);
-    this.here = this.diversityHere();
+    Object.assign(this, team.survey(state, desired));
     this.draw();
     this.aheads.want({ key, state, desired }, (paths) => {
       this.paths = paths;
@@ -160,23 +164,12 @@ export class Side {
     const ratio = `${number(desired)} / ${number(policy.estimateAt(desired))}`;
     const quotient = policy.degree === 1 ? ratio : `(${ratio}) to the power 1/${policy.degree}`;
     const over = this.done ? ", done" : "";
-    this.readings.replaceChildren(
-      reading("SND over this map", this.map.field ? number(this.map.field.mean) : MISSING,
-        "mean over all places shown; equal to the desired value only where the agents were trained to be"),
-      reading("SND where the agents are", number(this.here), "mean over what each of them sees now"),
-      reading("scale of the deviations", number(policy.scale(desired)),
-        `desired ${quotient}, the ${report.metric} of the unscaled deviations as estimated in training`),
-      reading("reward so far", number(this.earned), `in ${this.steps} steps${over}`),
-    );
-  }
-
-  /** SND at what the agents of the controlled group see. */
-  diversityHere() {
-    const { policy, task, settings, controlled } = this.team;
-    const seen = task.observe(this.state, settings)[controlled];
-    const params = policy.everyone(seen, policy.agents, this.desired);
-    const values = sndAt(params, policy.agents, policy.agents, policy.width);
-    return values.reduce((total, value) => total + value, 0) / values.length;
+    const { map, here, earned, steps } = this;
+    this.readings.map.tell(map.field ? number(map.field.mean) : MISSING);
+    this.readings.here.tell(number(here));
+    this.readings.scale.tell(number(policy.scale(desired)),
+      `desired ${quotient}, the ${report.metric} of the unscaled deviations as estimated in training`);
+    this.readings.earned.tell(number(earned), `in ${steps} steps${over}`);
   }
 }
 
@@ -184,7 +177,17 @@ function nearestOf(values, wanted) {
   return values.reduce((best, value) => (Math.abs(value - wanted) < Math.abs(best - wanted) ? value : best));
 }
 
-function reading(name, value, about) {
-  const details = element("dd", {}, element("strong", {}, value), element("small", {}, about));
-  return element("div", { "data-reading": name }, element("dt", {}, glossed(name, 1)), details);
+/** A number with its name, and what it is; only what changes is written again, so that words stay under the pointer. */
+class Reading {
+  constructor(name, about = "") {
+    this.value = element("strong");
+    this.about = element("small", {}, about);
+    const details = element("dd", {}, this.value, this.about);
+    this.node = element("div", { "data-reading": name }, element("dt", {}, glossed(name, 1)), details);
+  }
+
+  tell(value, about = null) {
+    if (this.value.textContent !== value) this.value.textContent = value;
+    if (about !== null && this.about.textContent !== about) this.about.textContent = about;
+  }
 }

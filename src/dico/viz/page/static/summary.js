@@ -1,11 +1,11 @@
 /** What came out, in numbers. */
 
-import { element, section, swatch } from "./dom.js";
+import { element, section } from "./dom.js";
 import { downloads } from "./download.js";
 import { decimalsOf, frames, interval, levelLabel, percent, percentDecimals, percentInterval } from "./format.js";
 import { plural } from "./format.js";
 import { glossed } from "./glossary.js";
-import { runMark } from "./selection.js";
+import { comparing, levelMark, runMark } from "./selection.js";
 
 export function heading({ runs, facts, findings }) {
   const title = runs.length > 1 ? `${runs.length} runs compared` : runs[0].name;
@@ -58,7 +58,7 @@ function tableRows({ runs, metric, grouping }) {
 function table(report) {
   const rows = report.runs.flatMap((run, index) => run.summary.map((row) => ({ run, index, row })));
   const columns = columnsOf(report, rows.map(({ row }) => row));
-  const several = report.runs.length > 1;
+  const several = comparing(report);
   const names = [...(several ? ["run"] : []), report.grouping.title];
   const head = element("tr", {}, names.map((name) => element("th", { scope: "col" }, name)),
     columns.map(({ name }) => element("th", { scope: "col", class: "number" }, glossed(name, 1))));
@@ -67,8 +67,8 @@ function table(report) {
     const best = run.best === row.level;
     const pill = best ? element("span", { class: "pill" }, "best") : null;
     return element("tr", { class: best ? "best" : null, "data-level": row.level },
-      several ? element("td", { "data-label": "run" }, runMark(index), run.name) : null,
-      element("th", { scope: "row" }, swatch(colour), levelLabel(row.level), pill),
+      several ? element("td", { "data-label": "run" }, runMark(report, index), run.name) : null,
+      element("th", { scope: "row" }, levelMark(report, row.level, colour), levelLabel(row.level), pill),
       columns.map(({ name, show }) => element("td", { class: "number", "data-label": name }, show(row))));
   });
   return element("table", { class: "summary" }, element("thead", {}, head), element("tbody", {}, body));

@@ -1,6 +1,6 @@
 /** A member's policies on its task: what the agents do at a state, and where that leads. */
 
-import { Policy } from "./networks.js";
+import { Policy, sndAt } from "./networks.js";
 import { TASKS } from "./tasks.js";
 
 export class Team {
@@ -30,6 +30,37 @@ export class Team {
       this.groups[k].agents.forEach((agent, row) => (actions[agent] = own[row]));
     });
     return actions;
+  }
+
+  /** Every agent's mean action at a state, as `act` has it, and the mean SND at what the controlled group sees there.
+   * Each network is asked once, and not again while only the desired diversity moves. */
+  survey(state, desired) {
+    const { policy } = this;
+    if (this.surveyed?.state !== state || policy.dial) this.surveyed = { state, ...this.look(state, desired) };
+    const { terms, others } = this.surveyed;
+    const params = policy.scaled(terms, desired);
+    const actions = [...others];
+    this.group.agents.forEach((agent, row) => {
+      const own = (row * policy.agents + row) * policy.width; // what the agent itself would do at its own observation
+      actions[agent] = policy.inBox(params.subarray(own, own + policy.width));
+    });
+    const values = sndAt(params, policy.agents, policy.agents, policy.width);
+    return { actions, here: values.reduce((total, value) => total + value, 0) / values.length };
+  }
+
+  /** The controlled policy's terms at what its group sees, and what the other groups do. */
+  look(state, desired) {
+    const others = [];
+    let terms = null;
+    this.task.observe(state, this.settings).forEach((seen, k) => {
+      if (k === this.controlled) {
+        terms = this.policy.terms(seen, this.policy.agents, desired);
+        return;
+      }
+      const own = this.policies[k].act(seen, this.policies[k].trained);
+      this.groups[k].agents.forEach((agent, row) => (others[agent] = own[row]));
+    });
+    return { terms, others };
   }
 
   /** The next state, the mean reward of the controlled group, and whether the task ended. */

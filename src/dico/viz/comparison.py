@@ -1,0 +1,150 @@
+"""Runs beside each other: their curves at each level, and how much they differ, a colour for each run."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from dico.analysis import (
+    Difference,
+    aggregate,
+    align,
+    check_comparable,
+    compared,
+    controlled_metric,
+    curves,
+    differences,
+    frames,
+    levels,
+    of_level,
+)
+from dico.runs import Run
+from dico.viz.colours import run_colour
+from dico.viz.labels import level_label, levels_title, metric_name, run_names
+from dico.viz.own_axes import on_axes
+from dico.viz.style import (
+    FAINT,
+    INK,
+    caption,
+    in_thousands,
+    label_edges,
+    level_panels,
+    level_title,
+    new_figure,
+    plain_numbers,
+    seeds_in_words,
+    statistic,
+    use_style,
+    what,
+)
+
+SHOWN = ("return", "success")
+"""What episodes came to, beside reward and diversity, where all runs tell."""
+APART = 0.22
+"""From one run to the next within the row of a level."""
+
+
+@on_axes()
+def plot_difference(axes: Axes, runs: Sequence[Run], name: str = "reward") -> Axes:
+    """How much more each run has than the first of something that was measured, at each level that both have.
+
+    Intervals are those of :func:`dico.analysis.differences`, which hold all at once; there is none from fewer than
+    three seeds.
+    """
+    runs = align(runs)
+    return _plot(axes, [each for each in differences(runs) if each.first == 0], len(runs), name)
+
+
+def draw_differences(runs: Sequence[Run]) -> Figure | None:
+    """Each run against the first: reward, diversity, return, success; a row for each level, None if none is shared."""
+    check_comparable(runs)
+    runs = align(runs)
+    found = [each for each in differences(runs) if each.first == 0]
+    if not found:
+        return None
+    titles = {"reward": "reward per step", controlled_metric(runs[0]): f"measured {metric_name(runs[0])}"}
+    names = [name for name in compared(runs) if name in titles or name in SHOWN]
+    first, *others = run_names(runs)
+    rows = len({each.level for each in found})
+    with use_style():
+        figure = new_figure(1.2 + 1.9 * len(names), 1.1 + rows * max(0.26, APART * (len(runs) - 1)))
+        for axes, name in zip(figure.subplots(1, len(names), squeeze=False).flat, names, strict=True):
+            _plot(axes, found, len(runs), name)
+            axes.set_title(titles.get(name, name))
+            axes.label_outer()
+        figure.axes[0].set_ylabel(levels_title(runs[0]))
+        for number, other in enumerate(others, 1):
+            figure.axes[-1].plot([], [], "o-", color=run_colour(number), label=f"{other} - {first}")
+        figure.legend(loc="outside right upper", alignment="left")
+        every = "95 % intervals that hold all at once (Welch, Bonferroni)"
+        caption(figure, ", ".join([what(runs[0]), _seeds(runs), "last tenth of the iterations", every]))
+        return figure
+
+
+def draw_compared_curves(runs: Sequence[Run], stat: str = "mean", *, seeds: bool = False) -> Figure:
+    """Reward against frames of all runs together, a panel for each level of any, on one scale."""
+    check_comparable(runs)
+    runs = align(runs)
+    every = levels(*runs)
+    with use_style():
+        figure, panels = level_panels(len(every), legend=1.4, label=0.5, aspect=0.85)
+        unit = in_thousands(max((frames(run) for run in runs), key=lambda each: each[-1]))[1]
+        unit = unit.replace(" of each member", "")  # panels are narrow
+        for axes, level in zip(panels, every, strict=True):
+            for number, run in enumerate(runs):
+                if level in levels(run):
+                    _plot_run(axes, run, level, number, stat, seeds)
+            axes.set_title(level_title(runs[0], level))
+            plain_numbers(axes.yaxis)
+        low, high = min(axes.get_ylim()[0] for axes in panels), max(axes.get_ylim()[1] for axes in panels)
+        for axes in panels:
+            axes.set_ylim(low, high)
+            axes.set_xlabel(unit)
+            axes.set_ylabel("reward per step")
+        label_edges(panels)
+        for number, name in enumerate(run_names(runs)):
+            panels[-1].plot([], [], color=run_colour(number), label=f" {name}" if name.startswith("_") else name)
+        figure.legend(title="run", loc="outside right upper", alignment="left")
+        caption(figure, ", ".join([what(runs[0]), _seeds(runs), statistic(runs, stat)]))
+        return figure
+
+
+def _plot(axes: Axes, found: Sequence[Difference], runs: int, name: str) -> Axes:
+    shown = list(dict.fromkeys(each.level for each in found))
+    for each in found:
+        one = each.values[name]
+        row = -shown.index(each.level) - APART * (each.second - runs / 2)
+        colour = run_colour(each.second)
+        if np.isfinite(one.low):
+            axes.plot([one.low, one.high], [row, row], color=colour, linewidth=1.6, solid_capstyle="butt", zorder=2)
+        told = each.verdict(name) in ("higher", "lower")
+        axes.plot(one.effect, row, "o", color=colour, markerfacecolor=colour if told else "white", markersize=5,
+                  gid=f"{each.level} {each.second}", zorder=3)  # fmt: skip
+    axes.axvline(0, color=INK, linewidth=0.9, zorder=1)
+    axes.set_yticks([-k for k in range(len(shown))], [level_label(level) for level in shown])
+    axes.set_ylim(-len(shown) + 0.4, 0.6)
+    axes.grid(axis="y", visible=False)
+    axes.tick_params(axis="y", length=0)
+    axes.locator_params(axis="x", nbins=4)
+    plain_numbers(axes.xaxis)
+    axes.set_xlabel("difference")
+    axes.spines["left"].set_color(FAINT)
+    return axes
+
+
+def _plot_run(axes: Axes, run: Run, level: str, number: int, stat: str, seeds: bool) -> None:
+    values = curves(run, "reward")
+    x, own = in_thousands(frames(run)[: values.shape[1]])[0], values[of_level(run, level)]
+    band, colour = aggregate(own, stat), run_colour(number)
+    axes.plot(x, band.centre, color=colour, gid=f"{level} {number}", zorder=3)
+    if band.has_interval:
+        axes.fill_between(x, band.low, band.high, color=colour, alpha=0.18, linewidth=0, zorder=2)
+    if seeds or not band.has_interval:
+        for seed in own:
+            axes.plot(x, seed, color=colour, linewidth=0.6, alpha=0.6, zorder=2.5)
+
+
+def _seeds(runs: Sequence[Run]) -> str:
+    """How many seeds the runs have: once, if it is the same of all."""
+    return " and ".join(dict.fromkeys(map(seeds_in_words, runs)))

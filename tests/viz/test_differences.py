@@ -1,0 +1,68 @@
+"""Runs against each other: what differs, and how sure that is."""
+
+import numpy as np
+import pytest
+from drawn import said, steady, texts
+from folders import write_run
+
+from dico._student import student_quantile
+from dico.analysis import align, differences
+from dico.viz import draw_compared_curves, draw_differences
+from dico.viz.colours import run_colour
+
+
+def better(level, seed, iteration):
+    """Ten more than steady at 0.5, and no other reward elsewhere."""
+    found = steady(level, seed, iteration)
+    return found | {"reward": found["reward"] + (10 if level == "0.5" else 0)}
+
+
+@pytest.fixture
+def pair(tmp_path):
+    return [
+        write_run(tmp_path / "a", steady, seeds=4),
+        write_run(tmp_path / "b", better, snd=("0.5", "free", "2"), seeds=4),
+    ]
+
+
+def test_levels_that_both_have_are_compared(pair):
+    found = {each.level: each for each in differences(align(pair))}
+    assert list(found) == ["0.5", "free"]
+    assert found["0.5"].values["reward"].effect == pytest.approx(10)
+    assert found["0.5"].verdict("reward") == "higher"
+    assert found["free"].verdict("reward") == "not told apart"
+    assert found["0.5"].verdict("snd") == "no scatter"
+    assert found["0.5"].seeds == (4, 4)
+
+
+def test_intervals_hold_all_at_once(pair):
+    """Two rows: each has a confidence of 97.5 %, and Welch's six degrees of freedom for equal variances."""
+    one = differences(align(pair))[0].values["reward"]
+    spread = np.var([0, 0.01, 0.02, 0.03], ddof=1)
+    assert one.high - one.effect == pytest.approx(student_quantile(6, 0.975) * np.sqrt(2 * spread / 4))
+
+
+def test_two_seeds_have_a_difference_and_no_interval(tmp_path):
+    runs = [write_run(tmp_path / name, steady, seeds=2) for name in "ab"]
+    found = differences(align(runs))
+    assert {each.verdict("reward") for each in found} == {"too few seeds"}
+    assert not any(line.get_linewidth() == 1.6 for line in draw_differences(runs).axes[0].get_lines())
+
+
+def test_each_run_has_its_colour(pair):
+    figure = draw_differences(pair)
+    marks = {line.get_gid(): line for line in figure.axes[0].get_lines() if line.get_gid()}
+    assert list(marks) == ["0.5 1", "free 1"]
+    assert {line.get_color() for line in marks.values()} == {run_colour(1)}
+    assert marks["free 1"].get_markerfacecolor() == "white"  # not told apart
+    assert "b - a" in texts(figure)
+    curves = draw_compared_curves(pair)
+    lines = {line.get_gid(): line.get_color() for axes in curves.axes for line in axes.get_lines() if line.get_gid()}
+    assert lines == {"0 0": run_colour(0), "0.5 0": run_colour(0), "0.5 1": run_colour(1), "2 1": run_colour(1),
+                     "free 0": run_colour(0), "free 1": run_colour(1)}  # fmt: skip
+    assert "4 seeds, mean and standard deviation" in said(curves)
+
+
+def test_runs_without_a_level_in_common_have_nothing_to_subtract(tmp_path):
+    runs = [write_run(tmp_path / name, steady, snd=(level,)) for name, level in (("a", "0"), ("b", "1"))]
+    assert draw_differences(runs) is None
