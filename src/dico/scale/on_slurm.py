@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from dico.runs import RunError
@@ -88,6 +89,11 @@ class OnSlurm:
         words = shlex.join(f"{name}={value}" for name, value in parameters.items())
         self.resume_words = "--on slurm" + (f" --slurm {words}" if words else "")
         self.running: dict[Any, Piece] = {}
+
+    def check(self) -> None:
+        """An error if nothing could be submitted from here: before a run folder is made for it."""
+        with TemporaryDirectory() as place:
+            self._executor(Path(place))
 
     def submit(self, jobs: Sequence[Job]) -> None:
         """As one array; its environment is that of the driver."""

@@ -3,6 +3,7 @@
 import shutil
 import time
 import uuid
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -18,6 +19,8 @@ from dico.runs.shapes import INDEX, TEXT, Shape, check
 PLAN, DRIVER = "plan.json", "driver.json"
 PLANNED: Shape = {"pieces": [{"name": TEXT, "members": [INDEX]}]}
 """What a plan holds."""
+SHOWN = 5
+"""Members that an error names, at most."""
 SECONDS_WITHOUT_DRIVER = 60.0
 """After which a worker takes its driver to be gone, if it depends on one."""
 State = Literal["begun", "finished", "stopped", "memory", "failed"]
@@ -62,6 +65,22 @@ class Pieces:
         if strange := [each["name"] for each in saved["pieces"] if not each["name"].isdecimal()]:
             raise RunError(f"{path} cannot be used: names of pieces must be digits, got {strange[0]!r}")
         return [Piece(each["name"], tuple(each["members"])) for each in saved["pieces"]]
+
+    def read_all(self, count: int) -> list[Piece]:
+        """The same, if they have all of so many members, each once: others must not be joined, nor anything removed."""
+        pieces, path = self.read(), self.path / PLAN
+        names, planned = [piece.name for piece in pieces], Counter(k for piece in pieces for k in piece.members)
+        if len(set(names)) < len(names):
+            raise RunError(f"{path} cannot be used: two pieces have the same name")
+        for what, wrong in (
+            ("omits", [k for k in range(count) if k not in planned]),
+            ("names more than once", [k for k, times in planned.items() if times > 1]),
+            ("names, though there are none of them,", [k for k in planned if k >= count]),
+        ):
+            if wrong:
+                shown = ", ".join(map(str, sorted(wrong)[:SHOWN])) + (", ..." if len(wrong) > SHOWN else "")
+                raise RunError(f"{path} cannot be used: it {what} members ({shown}) of {count}")
+        return pieces
 
     def write(self, pieces: Sequence[Piece]) -> None:
         """Make it the plan; what is beside the pieces that it names is of no piece any more."""

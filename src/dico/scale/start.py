@@ -107,8 +107,8 @@ def _drive(
         for observer in observers:
             observer.say(message)
 
-    pieces.write(pieces.read())  # and remove what a killed driver left
-    every = pieces.read()
+    every = pieces.read_all(len(config.members))
+    pieces.write(every)  # and remove what a killed driver left
     done = [piece for piece in every if pieces.outcome(piece) == Outcome("finished")]
     announce(planned(config, every, backend, done))
     following: Any = Following(config, pieces, len(load(pieces.run).groups), _place(every, backend))
