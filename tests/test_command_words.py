@@ -115,6 +115,11 @@ def test_toml_changes_a_preset_and_the_line_wins(tmp_path):
     assert (settings.task, settings.algorithm, settings.frames, settings.seeds) == ("navigation", "ippo", 240_000, 3)
 
 
+def test_toml_may_tell_desired_diversities_by_whole_numbers(tmp_path):
+    (tmp_path / "mine.toml").write_text("snd = [0, 1]\n")
+    assert parse(["train", "--config", str(tmp_path / "mine.toml")]).settings.snd == ("0", "1")
+
+
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [

@@ -1,16 +1,19 @@
 """What the driver does with pieces that end in every way, without starting a process."""
 
 import signal
+import threading
 from contextlib import suppress
 
 import pytest
+from command_line import dico as command
 from pieced import OFTEN, Inline, Listener, assert_same_runs, small
 
 import dico
 from dico.runs import RunError, load
 from dico.scale import start
 from dico.scale.backends import BackendLost, Ended
-from dico.scale.pieces import Outcome
+from dico.scale.driver import Drive
+from dico.scale.pieces import Outcome, Piece, Pieces
 from dico.scale.worker import work
 from dico.training.population import Population
 from dico.training.session import resume
@@ -179,19 +182,49 @@ def stop_after(iterations):
     return before
 
 
-def test_stopped_it_goes_on_exactly_and_nowhere_else(tmp_path, expected):
+def test_stopped_it_goes_on_exactly_and_nowhere_else(tmp_path, expected, capsys):
     backend = Inline(before=stop_after(3))
     with pytest.raises(Interrupted, match=r"stopped at 60 frames, .*dico resume .*run --devices cpu"):
         start.train(small(), tmp_path / "run", backend, OFTEN)
     run = load(tmp_path / "run")
     assert {row["member"] for row in run.rows()} == {0, 1, 2}
     assert len(run.rows()) == 9
+    status, out, _ = command(capsys, "list", tmp_path / "run")
+    assert status == 0
+    assert "60 of 240" in out
+    assert "in 2 pieces" in out
+    assert out.count("navigation") == 1  # pieces are no runs of their own
     with pytest.raises(RunError, match="is trained in pieces: go on with"):
         resume(tmp_path / "run")
     with pytest.raises(RunError, match="exists already"):
         start.train(small(), tmp_path / "run", Inline(), OFTEN)
     start.resume(tmp_path / "run", Inline())
     assert_same_runs(tmp_path / "run", expected)
+
+
+def test_a_worker_that_ends_after_it_was_given_up_at_ctrl_c_is_no_error(tmp_path):
+    """At Ctrl-C a piece that has not begun is forgotten; its worker may have been starting, and its end comes later."""
+    pieces, stop = Pieces(tmp_path), threading.Event()
+    begun, starting = Piece("000", (0, 1, 2)), Piece("001", (3, 4, 5))
+    pieces.write([begun, starting])
+
+    class Late(Inline):
+        def wait(self, seconds):
+            if not stop.is_set():  # the user presses it now
+                pieces.note(begun, Outcome("begun"))
+                stop.set()
+                return []
+            if self.waiting is not None:
+                self.waiting = None
+                return [Ended(starting)]
+            pieces.note(begun, Outcome("stopped"))
+            return [Ended(begun)]
+
+    drive = Drive(small(), OFTEN, pieces, Late(), print)
+    drive.run(stop, lambda: None)
+    assert not drive.left
+    assert not drive.failures
+    assert drive.driver.stop
 
 
 def test_a_run_that_one_process_began_goes_on_in_pieces_and_back(tmp_path, expected):
