@@ -17,7 +17,7 @@ import torch
 from safetensors import safe_open
 from torch import Tensor
 
-from dico._files import flush
+from dico._files import crc32, flush
 from dico.runs import Checkpoint, RunError
 from dico.runs.schema import STATE
 from dico.scale.gather_replay import Layout, Replayed, gather_replay
@@ -67,7 +67,8 @@ def gather(config: Config, options: SessionOptions, sources: Sequence[Source], p
         common = _write_state(sources, places, path)
         chunks = _write_replay(config, options, sources, places, common, out) if replay else []
         return {"frames": meta["frames"], "iteration": meta["iteration"], "metrics_bytes": metrics_bytes,
-                "replay": replay, "chunks": chunks}  # fmt: skip
+                "metrics_crc32": crc32(out / "metrics.jsonl", metrics_bytes), "replay": replay,
+                "chunks": chunks}  # fmt: skip
 
     write_checkpoint(out, meta["frames"], write)
 
