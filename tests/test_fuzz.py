@@ -1,4 +1,4 @@
-"""A short form of `make fuzz`: kills, full disks, spoilt folders, hostile words and calls, all of which must end well."""
+"""A short form of `make fuzz`: kills, full disks, spoilt folders, hostile words and calls, all of which end well."""
 
 import os
 import subprocess

@@ -1,6 +1,7 @@
 """A run folder may come from a stranger: whatever it holds, opening it runs none of its code."""
 
 import json
+import os
 import pickle
 import shutil
 import subprocess
@@ -128,6 +129,15 @@ def test_environments_that_the_user_names_are_found_beside(beside, tmp_path):
     shutil.copy(Path(__file__).parent / "tasks" / "pettingzoo_envs.py", beside / "envs_beside.py")
     assert from_settings("pettingzoo:envs_beside", ["workers=1"]).n_agents == 2
     assert from_folder("pettingzoo:envs_beside", ["workers=1"]).n_agents == 2
+
+
+def test_the_command_imports_nothing_from_the_working_directory(beside):
+    (beside / "rich.py").write_text("open('trace', 'w')")
+    words = [sys.executable, "-m", "dico", "--version"]
+    path = {"PYTHONPATH": str(Path(dico.__file__).parents[1])}
+    said = subprocess.run(words, capture_output=True, text=True, check=True, env=os.environ | path).stdout
+    assert said == f"dico {dico.__version__}\n"
+    assert not (beside / "trace").exists()
 
 
 def test_workers_of_a_run_in_pieces_import_nothing_from_the_working_directory(beside):
