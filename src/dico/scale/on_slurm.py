@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from shutil import which
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -92,6 +93,11 @@ class OnSlurm:
 
     def check(self) -> None:
         """An error if nothing could be submitted from here: before a run folder is made for it."""
+        if self.cluster == "slurm" and which("srun") is None:
+            raise ValueError(
+                "slurm must be used where srun is found, as on a cluster's login node: there is none here; --dry-run "
+                "prints the script, and --slurm cluster=local trains on this machine"
+            )
         with TemporaryDirectory() as place:
             self._executor(Path(place))
 
