@@ -22,7 +22,7 @@ pytestmark = pytest.mark.unchecked
         ("--on ray --dry-run", "dry_run must be given with --on slurm only"),
         ("--on ray --cpus 0", "cpus must be a positive integer, got 0"),
         ("--on ray --address 127.0.0.1:1", "no Ray cluster can be reached at 127.0.0.1:1: "),
-        ("--on slurm", 'slurm: Could not detect "srun", are you indeed on a slurm cluster?'),
+        ("--on slurm", "slurm must be used where srun is found, as on a cluster's login node: there is none here"),
         ("--on slurm --slurm cluster=locall", "slurm: "),
         ("--devices cpu,cpu --tensorboard", "tensorboard and wandb must be off with --on and --devices"),
         ("--devices cpu,cpu --block 1 --dial --snd 0 1", "2 members depend on each other and stay together"),
