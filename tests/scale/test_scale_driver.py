@@ -202,6 +202,19 @@ def test_stopped_it_goes_on_exactly_and_nowhere_else(tmp_path, expected, capsys)
     assert_same_runs(tmp_path / "run", expected)
 
 
+@pytest.mark.parametrize("spoil", [lambda plan: None, lambda plan: plan.symlink_to(plan.name)], ids=["lost", "loop"])
+def test_pieces_whose_plan_is_lost_are_not_begun_anew(tmp_path, spoil):
+    with pytest.raises(Interrupted):
+        start.train(small(), tmp_path / "run", Inline(before=stop_after(2)), OFTEN)
+    plan = tmp_path / "run" / "pieces" / "plan.json"
+    plan.unlink()
+    spoil(plan)
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(RunError, match=r"plan.json (is missing, though 000|cannot be read)"):
+        start.resume(tmp_path / "run", Inline())
+    assert sorted(tmp_path.rglob("*")) == before
+
+
 def test_a_worker_that_ends_after_it_was_given_up_at_ctrl_c_is_no_error(tmp_path):
     """At Ctrl-C a piece that has not begun is forgotten; its worker may have been starting, and its end comes later."""
     pieces, stop = Pieces(tmp_path), threading.Event()

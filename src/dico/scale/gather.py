@@ -87,13 +87,21 @@ def _write_state(sources: Sequence[Source], places: Places, path: Path) -> dict[
         def read(name: str) -> Tensor:
             if name in common:
                 return common[name]
-            return torch.cat([file.get_tensor(name) for file in files])[order]
+            return torch.cat([_of_all(source, name, file) for source, file in zip(sources, files, strict=True)])[order]
 
         shapes = {name: files[0].get_tensor(name) for name in names}
         sizes = {name: (like.dtype, tuple(like.shape) if name in common else (len(places), *like.shape[1:]))
                  for name, like in shapes.items()}  # fmt: skip
         write_tensors(path, sizes, read)
     return common
+
+
+def _of_all(source: Source, name: str, file: Any) -> Tensor:
+    """A tensor with a row for each of a source's members."""
+    tensor = file.get_tensor(name)
+    if tuple(tensor.shape[:1]) != (source.members,):
+        raise RunError(f"{source.checkpoint.folder} is not of {source.members} members, as many as its piece has")
+    return tensor
 
 
 def _order(sources: Sequence[Source], places: Places) -> list[int]:

@@ -1,5 +1,6 @@
 """The pieces of a run: which members each has, how each ended, and who drives them."""
 
+import os
 import shutil
 import time
 import uuid
@@ -52,8 +53,20 @@ class Pieces:
 
     @property
     def exist(self) -> bool:
-        """Whether the run is cut into pieces, and not yet joined."""
-        return (self.path / PLAN).is_file()
+        """Whether the run is cut into pieces, and not yet joined; the plan may be unreadable."""
+        return os.path.lexists(self.path / PLAN)
+
+    def check_no_work(self, frames: int) -> None:
+        """An error if there is no plan, but pieces that are further than so many frames: they are not cut anew.
+
+        A kill while a run is cut leaves pieces without a plan too, which are no further than the run.
+        """
+        ahead = [path for path in sorted(self.path.glob("[0-9]*")) if max(checkpoint_folders(path), default=0) > frames]
+        if ahead:
+            raise RunError(
+                f"{self.path / PLAN} is missing, though {ahead[0].name} beside it is further than the run itself: "
+                "nothing was changed; restore it"
+            )
 
     def read(self) -> list[Piece]:
         """All pieces, by the plan."""

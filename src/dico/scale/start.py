@@ -78,6 +78,7 @@ def resume(
             newest = next(read_checkpoints(run.folder), None)
             if newest is not None and newest.meta["iteration"] >= saved.iterations:
                 return run
+            pieces.check_no_work(newest.frames if newest else 0)
             _cut_run(saved, options, pieces, backend)
         return _drive(saved, options, pieces, backend, observers, announce)
 
