@@ -1,5 +1,6 @@
 """What the driver does with pieces that end in every way, without starting a process."""
 
+import os
 import signal
 import threading
 from contextlib import suppress
@@ -286,6 +287,21 @@ def test_members_that_depend_on_each_other_do_as_in_one_process(tmp_path, change
     dico.train(small(**changes), tmp_path / "one", device="cpu")
     start.train(small(**changes), tmp_path / "run", Inline(), OFTEN)
     assert_same_runs(tmp_path / "run", tmp_path / "one")
+
+
+def test_metrics_of_a_piece_that_were_changed_are_told_when_it_is_joined(tmp_path):
+    with pytest.raises(Interrupted):
+        start.train(small(), tmp_path / "run", Inline(before=stop_after(3)), OFTEN)
+    path = tmp_path / "run" / "pieces" / "000" / "metrics.jsonl"
+    text = path.read_text()
+    path.unlink()
+    os.mkfifo(path)  # nothing waits for it
+    with pytest.raises(RunError, match=r"metrics.jsonl cannot be used: it is no plain file"):
+        start.resume(tmp_path / "run", Inline())
+    path.unlink()
+    path.write_text(text.replace('"iteration": 1,', '"iteration": 2,', 1))
+    with pytest.warns(UserWarning, match=r"000/metrics.jsonl was changed since it was written"):
+        start.resume(tmp_path / "run", Inline())
 
 
 def test_an_outcome_that_nobody_wrote_is_none(tmp_path):

@@ -19,6 +19,7 @@ from torch import Tensor
 
 from dico._files import crc32, flush
 from dico.runs import Checkpoint, RunError
+from dico.runs.reading import check_plain, warn
 from dico.runs.schema import STATE
 from dico.scale.gather_replay import Layout, Replayed, gather_replay
 from dico.scale.gather_rows import Places, gather_rows
@@ -59,6 +60,8 @@ def gather(config: Config, options: SessionOptions, sources: Sequence[Source], p
     if len(frames) > 1:
         raise RunError(f"pieces of {out} are at different frames ({', '.join(map(str, sorted(frames)))})")
     until = {source.folder / "metrics.jsonl": source.checkpoint.meta["metrics_bytes"] for source in sources}
+    for source in sources:
+        _tell_of_changed_rows(source)
     metrics_bytes = gather_rows(list(until), places, out / "metrics.jsonl", until)
     meta = dict(sources[0].checkpoint.meta)
     replay = all(source.checkpoint.meta["replay"] for source in sources)
@@ -71,6 +74,18 @@ def gather(config: Config, options: SessionOptions, sources: Sequence[Source], p
                 "chunks": chunks}  # fmt: skip
 
     write_checkpoint(out, meta["frames"], write)
+
+
+def _tell_of_changed_rows(source: Source) -> None:
+    """What is gathered from changed lines is not told apart from other lines any more: now, or never."""
+    path, meta = source.folder / "metrics.jsonl", source.checkpoint.meta
+    try:
+        check_plain(path)
+        found = crc32(path, meta["metrics_bytes"])
+    except OSError as error:
+        raise RunError(f"{path} cannot be read ({error.strerror or error}): nothing was removed") from None
+    if found != meta.get("metrics_crc32", found):
+        warn(f"{path} was changed since it was written: numbers in it may be wrong")
 
 
 def _write_state(sources: Sequence[Source], places: Places, path: Path) -> dict[str, Tensor]:

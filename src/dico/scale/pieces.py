@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from dico._files import is_sealed, sealed, write_json
 from dico.runs import RunError
@@ -125,10 +125,17 @@ class Pieces:
 
     def outcome(self, piece: Piece) -> Outcome | None:
         """How far a worker came; None if none has begun."""
+        path = self._outcome(piece)
         try:
-            return Outcome(**parse_json(self._outcome(piece)))
-        except (FileNotFoundError, RunError, TypeError):  # not there, or not ours
+            said = check(parse_json(path), {"state": TEXT, "error": TEXT}, path)
+            return Outcome(said["state"], said["error"]) if said["state"] in get_args(State) else None
+        except (FileNotFoundError, RunError):  # not there, or not ours
             return None
+
+    def is_finished(self, piece: Piece) -> bool:
+        """Whether a worker came to the end of it."""
+        outcome = self.outcome(piece)
+        return outcome is not None and outcome.state == "finished"
 
     def note(self, piece: Piece, outcome: Outcome | None) -> None:
         """Say how far a worker came, or that none has begun."""
