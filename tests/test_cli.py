@@ -53,7 +53,12 @@ def test_training_eval_and_resume(capsys, tmp_path):
     assert needed <= rows[0].keys()
     assert json.loads((run / "machine.json").read_text()).keys() >= {"dico", "torch", "python", "device", "commit"}
 
-    status, out, _ = dico(capsys, "eval", run, "--episodes", "3")
+    status, out, _ = dico(capsys, "eval", run, "--episodes", "3", "--json", tmp_path / "eval.json")
+    told = json.loads((tmp_path / "eval.json").read_text())
+    for name in ("return", "success", "coverage"):
+        own = [row[name] for row in told["members"] if row["constraint"] == told["levels"][0]["level"]]
+        assert told["levels"][0][name]["mean"] == pytest.approx(sum(own) / len(own))
+        assert name in out
     assert status == 0
     assert "3 episodes of each member" in out
     status, out, _ = dico(capsys, "resume", run)

@@ -66,6 +66,10 @@ LINES = {
     ("train", "--frame", "3"): "there is no option --frame; did you mean --frames?",
     ("train", "--frames", "many"): "--frames must be a number without a fraction, got 'many'",
     ("train", "--tau", "little"): "--tau must be a number, got 'little'",
+    ("train", "--device"): "--device must be followed by what it is to be, got nothing (dico train --help",
+    ("train", "--hidden", "a", "8"): "--hidden cannot be made of 'a', '8' (dico train --help",
+    ("bound", "--agents", "x"): "--agents cannot be made of 'x' (dico bound --help",
+    ("train", "--gradient", "hard"): "--gradient must be one of 'soft', 'detached', 'straight_through', got 'hard'",
     ("train", "--snd"): "snd must be a sequence of desired diversities",
     ("train", "navigation", "twice"): "there is nothing to do with 'twice'",
     ("train", "--device", "mps"): "device must be auto, cpu or an available accelerator, got 'mps'",
@@ -113,6 +117,11 @@ def test_toml_changes_a_preset_and_the_line_wins(tmp_path):
     assert (settings.algorithm, settings.hidden, settings.frames) == ("maddpg", (16,), 10_000_000)
     settings = parse(["train", "navigation", f"--config={file}", "--preset", "quick"]).settings
     assert (settings.task, settings.algorithm, settings.frames, settings.seeds) == ("navigation", "ippo", 240_000, 3)
+
+
+def test_toml_may_tell_desired_diversities_by_whole_numbers(tmp_path):
+    (tmp_path / "mine.toml").write_text("snd = [0, 1]\n")
+    assert parse(["train", "--config", str(tmp_path / "mine.toml")]).settings.snd == ("0", "1")
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,11 @@
 """A run folder may come from a stranger: whatever it holds, opening it runs none of its code."""
 
 import json
+import os
 import pickle
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +15,8 @@ import dico
 from dico._files import checksum, sealed
 from dico.experiments import preset
 from dico.runs import RunError
+from dico.scale.worker import command as worker_command
+from dico.tasks import from_folder, from_settings
 
 SMALL = {"snd": ("0.3", "free"), "seeds": 1, "frames": 80, "envs": 4, "frames_per_batch": 40, "hidden": (8,),
          "epochs": 1, "minibatch": 20, "task_options": ("horizon=5",)}  # fmt: skip
@@ -97,3 +102,67 @@ def test_what_you_trained_in_this_process_is_trusted(tmp_path, monkeypatch):
         dico.load(run.folder).task()
     monkeypatch.setenv("DICO_TRUST", "other, dico")
     assert dico.load(run.folder).task().horizon == 5
+
+
+@pytest.fixture
+def beside(tmp_path, monkeypatch):
+    """A working directory with modules of somebody's."""
+    monkeypatch.setenv("DICO_TRUST", "")
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    return tmp_path / "here"
+
+
+@pytest.mark.unchecked
+@pytest.mark.parametrize("opens", [from_folder, from_settings])
+def test_a_package_beside_the_user_is_not_taken_for_one_of_environments(beside, opens):
+    (beside / "mpe2").mkdir()
+    (beside / "mpe2" / "__init__.py").write_text("open('trace', 'w')")
+    (beside / "mpe2" / "evil.py").write_text("parallel_env = dict")
+    with pytest.raises(ValueError, match="ModuleNotFoundError"):
+        opens("pettingzoo:mpe2.evil", ["workers=1"])
+    assert not (beside / "trace").exists()
+
+
+@pytest.mark.unchecked
+def test_environments_that_the_user_names_are_found_beside(beside, tmp_path):
+    shutil.copy(Path(__file__).parent / "tasks" / "pettingzoo_envs.py", beside / "envs_beside.py")
+    assert from_settings("pettingzoo:envs_beside", ["workers=1"]).n_agents == 2
+    assert from_folder("pettingzoo:envs_beside", ["workers=1"]).n_agents == 2
+
+
+def test_the_command_imports_nothing_from_the_working_directory(beside):
+    (beside / "rich.py").write_text("open('trace', 'w')")
+    words = [sys.executable, "-m", "dico", "--version"]
+    path = {"PYTHONPATH": str(Path(dico.__file__).parents[1])}
+    said = subprocess.run(words, capture_output=True, text=True, check=True, env=os.environ | path).stdout
+    assert said == f"dico {dico.__version__}\n"
+    assert not (beside / "trace").exists()
+
+
+def test_workers_of_a_run_in_pieces_import_nothing_from_the_working_directory(beside):
+    words = worker_command(beside, "000", driver="x", device="cpu")
+    asked = [*words[: words.index("-m")], "-c", "import sys; print(sys.path)"]
+    said = subprocess.run(asked, capture_output=True, text=True, check=True, env={"PATH": ""}).stdout
+    assert "''" not in said
+    assert str(beside) not in said
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("has_imports:pathlib.os.system", "dots lead into classes alone"),
+        ("has_imports:touch", "has_imports has only imported: if you trust it, set DICO_TRUST=posix"),
+        ("pettingzoo:has_imports:touch", "is of posix, which has_imports has only imported"),
+    ],
+)
+def test_of_a_trusted_module_only_what_is_its_own_is_taken(beside, monkeypatch, name, said):
+    imports = "import pathlib\nfrom os import mkdir as touch\n"
+    nested = "class Outer:\n    from dico.tasks.navigation import Navigation\n"
+    (beside / "has_imports.py").write_text(imports + nested)
+    monkeypatch.setenv("DICO_TRUST", "has_imports")
+    monkeypatch.delitem(sys.modules, "has_imports", raising=False)
+    with pytest.raises(ValueError, match=said):
+        from_folder(name, ["path=trace"])
+    assert not (beside / "trace").exists()
+    assert from_folder("has_imports:Outer.Navigation").n_agents == 2

@@ -3,6 +3,9 @@
 import os
 import sys
 
+if __name__ == "__main__" and not sys.flags.safe_path:
+    del sys.path[0]  # the working directory: what lies about there is not to be imported in place of what is installed
+
 # Threads that wait should soon sleep: where another program has one of the cores, a team that spins waits at the end of
 # every operation for its descheduled member, and a training can become a hundred times slower.
 os.environ.setdefault("GOMP_SPINCOUNT", "1000")

@@ -7,6 +7,7 @@ import hashlib
 import json
 import math
 import os
+import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -76,6 +77,15 @@ def checksum(path: Path) -> str:
     """SHA-256 of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def crc32(path: Path, until: int) -> int:
+    """CRC-32 of the first bytes of a file; of as many as there are, if it is shorter."""
+    found = 0
+    with path.open("rb") as file:
+        while until > 0 and (part := file.read(min(until, 2**20))):
+            found, until = zlib.crc32(part, found), until - len(part)
+    return found
 
 
 def sealed(record: Mapping[str, Any]) -> dict[str, Any]:

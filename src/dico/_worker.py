@@ -1,4 +1,4 @@
-"""A process that keeps environments of PettingZoo, apart from the training: ``python -m dico._worker PIPE``.
+"""A process that keeps environments of PettingZoo, apart from the training: ``python -P -m dico._worker PIPE``.
 
 It needs numpy and the environments' package, not torch: it stands outside :mod:`dico.tasks` so that it starts quickly.
 Requests and answers are records over a pipe; when that closes, it ends.
@@ -11,6 +11,8 @@ from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
 
 import numpy as np
+
+from dico._trust import check_of_trusted
 
 TRIED, OTHER = 3, 4
 """Seeds of an episode that is tried twice, and of another that runs beside it the second time."""
@@ -70,6 +72,7 @@ class Keeper:
 
     def __init__(self, module: str, function: str, options: Mapping[str, Any]):
         make = getattr(importlib.import_module(module), function)
+        check_of_trusted("environment", f"{module}:{function}", make)
         self.make, self.options = make, dict(options)
         self.slots: dict[int, Slot] = {}
         env = make(**self.options)

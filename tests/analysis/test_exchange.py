@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 from command_line import dico
+from made_up import made_up
 
 from dico.analysis import final, marl_eval, rliable_curves, rliable_scores
 from dico.training.config import Config
@@ -44,6 +45,24 @@ def test_arrays_for_rliable_have_seeds_tasks_and_iterations(runs):
     assert {name: array.shape for name, array in scores.items()} == dict.fromkeys(scores, (2, 2))
     assert over_time["ippo free tau=0.2"].shape == (2, 2, 3)
     np.testing.assert_allclose(scores["ippo 0.3 tau=0.1"][:, 0], final(runs[0], "reward")[:2])
+
+
+def test_runs_of_a_task_add_their_seeds_and_equal_ones_are_refused(tmp_path):
+    """And do not take each other's place in silence."""
+    one = made_up(tmp_path / "one.json", "navigation", {"0": [1.0, 2.0], "1": [3.0, 4.0]}, points=4)
+    two = made_up(tmp_path / "two.json", "navigation", {"0": [5.0], "1": [6.0]}, points=3, first_seed=2)
+    assert list(marl_eval([one, two])["dico"]["navigation"]["ippo 0"]) == ["seed_0", "seed_1", "seed_2"]
+    assert rliable_scores([one, two])["ippo 1"].shape == (3, 1)
+    assert rliable_curves([one, two])["ippo 1"].shape == (3, 1, 3)
+    again = made_up(tmp_path / "again.json", "navigation", {"0": [7.0], "1": [8.0]}, points=4, tau=0.5)
+    for write in (marl_eval, rliable_scores, rliable_curves):
+        with pytest.raises(
+            ValueError, match=r"one.json and .*again.json have a member each of ippo 0 with seed 0 in navigation"
+        ):
+            write([one, again])
+        with pytest.raises(ValueError, match=r"one.json has two members of ippo seed=0 with seed 0 in navigation"):
+            write(one.group_by("seed"))
+    assert rliable_scores([one.group_by("constraint", "tau"), again])["ippo 1 tau=0.5"].shape == (1, 1)
 
 
 @pytest.mark.filterwarnings("default")

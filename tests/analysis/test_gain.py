@@ -5,6 +5,7 @@ import pytest
 from made_up import made_up
 
 from dico.analysis import answer, answer_of, sentences
+from dico.viz.page.finding import _verdict
 
 SWEEPS = 200
 LEVELS = ("0", "0.1", "0.3", "0.5", "0.7", "1", "1.5", "free")
@@ -110,6 +111,20 @@ def test_fewer_than_three_seeds_have_no_interval(seeds):
     found = answer({"0": np.arange(seeds) + 0.0, "1": np.arange(seeds) + 5.0})
     assert (found.outcome, found.level, found.gain) == ("undecided", "1", 5.0)
     assert np.isnan([found.low, found.high, found.gain_low, found.gain_high, found.p_beats_homogeneous]).all()
+
+
+def test_an_answer_that_is_none_says_why():
+    same, few = np.ones(4), np.array([1.0, 2.0])
+    said = {
+        "seeds that do not differ at all tell nothing of chance": {"0": same, "1": 2 * same},
+        "fewer than three seeds tell no more": {"0": few, "1": few + 5},
+        "there is no other level to compare it with": {"0": np.full(3, np.nan), "1": same},
+    }
+    for why, samples in said.items():
+        found = answer(samples)
+        assert (found.outcome, found.why) == ("undecided", why)
+        assert sentences(found) == [f"highest mean: 1; {why}"]
+        assert _verdict(found, "navigation", str).endswith(f"; {why}.")
 
 
 def test_seeds_that_diverged_and_levels_without_enough_of_them_do_not_count():

@@ -47,24 +47,34 @@ class End:
         return ""
 
 
+class Apart:
+    """Work in a forked process, which has begun; what it writes goes to a file."""
+
+    def __init__(self, work: Callable[[], int], log: Path):
+        self.log, self.start = log, time.monotonic()
+        self.child = os.fork()
+        if not self.child:
+            _run(work, log)
+
+    def end(self, kill_after: float | None = None) -> End:
+        """Wait for its end; it is killed so many seconds after its start."""
+        limit, status = LONGEST if kill_after is None else kill_after, None
+        while time.monotonic() - self.start < limit:
+            done, code = os.waitpid(self.child, os.WNOHANG)
+            if done:
+                status = os.waitstatus_to_exitcode(code)
+                break
+            time.sleep(0.002)
+        if status is None:
+            os.kill(self.child, signal.SIGKILL)
+            status = os.waitstatus_to_exitcode(os.waitpid(self.child, 0)[1])
+        told = self.log.read_text(errors="replace") if self.log.exists() else ""
+        return End(status, told, time.monotonic() - self.start)
+
+
 def apart(work: Callable[[], int], log: Path, *, kill_after: float | None = None) -> End:
-    """Do work in a forked process, killed after so many seconds; what it writes goes to a file."""
-    start = time.monotonic()
-    child = os.fork()
-    if not child:
-        _run(work, log)
-    limit, status = kill_after if kill_after is not None else LONGEST, None
-    while time.monotonic() - start < limit:
-        done, code = os.waitpid(child, os.WNOHANG)
-        if done:
-            status = os.waitstatus_to_exitcode(code)
-            break
-        time.sleep(0.002)
-    if status is None:
-        os.kill(child, signal.SIGKILL)
-        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    told = log.read_text(errors="replace") if log.exists() else ""
-    return End(status, told, time.monotonic() - start)
+    """Do work in a process of its own, killed after so many seconds."""
+    return Apart(work, log).end(kill_after)
 
 
 def _run(work: Callable[[], int], log: Path) -> None:

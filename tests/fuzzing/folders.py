@@ -11,13 +11,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-COMMANDS = {
-    "resume": "", "eval": "--episodes 2", "claims": "", "report": "--out {}.html", "map": "--out {}.png",
-    "video": "--out {}.gif",
-}  # fmt: skip
-"""Those that open a run folder, with their options."""
-OFTEN = (5, 4, 3, 1, 1, 0.3)
-"""How often each is tried: figures take longer."""
+COMMANDS = (
+    ("resume", "", 5), ("eval", "--episodes 2 --json {}.json", 4), ("claims", "", 3), ("list", "", 3),
+    ("export", "--to {}.json", 3), ("report", "--no-figures --out {}.html", 0.3), ("map", "--out {}.png", 0.3),
+    ("report", "--out {}.html", 0.05), ("video", "--out {}.gif", 0.05),
+)  # fmt: skip
+"""Those that open a run folder, with their options and how often each is tried: figures take longer."""
 HOSTILE: tuple[Any, ...] = (
     None, True, False, 0, -1, 1, 2**31, 2**63, 10**23, -(10**400), 1.5, 1e308, -0.0, float("nan"), float("inf"), "",
     "[/red]", "free", "0.3", "-1", "1e400", "../../etc/passwd", "\x00", "💥" * 50, "a" * 5000, [], {}, [[]], [None],
@@ -99,6 +98,12 @@ def device_instead(path: Path, rng: random.Random) -> None:
     path.symlink_to("/dev/zero")
 
 
+def unreadable(path: Path, rng: random.Random) -> None:
+    """A file that the disk does not give: reading it is an error of input and output, for root too."""
+    path.unlink()
+    path.symlink_to("/proc/self/mem")
+
+
 def rename(path: Path, rng: random.Random) -> None:
     """A checkpoint under another number, or a second one."""
     parent = path.parent
@@ -109,7 +114,7 @@ def rename(path: Path, rng: random.Random) -> None:
 
 
 WAYS: tuple[Callable[[Path, random.Random], None], ...] = (
-    cut, flip, remove, fill, folder_instead, pipe_instead, loop_instead, device_instead, rename,
+    cut, flip, remove, fill, folder_instead, pipe_instead, loop_instead, device_instead, unreadable, rename,
 )  # fmt: skip
 
 

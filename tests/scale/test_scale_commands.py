@@ -22,15 +22,24 @@ pytestmark = pytest.mark.unchecked
         ("--on ray --dry-run", "dry_run must be given with --on slurm only"),
         ("--on ray --cpus 0", "cpus must be a positive integer, got 0"),
         ("--on ray --address 127.0.0.1:1", "no Ray cluster can be reached at 127.0.0.1:1: "),
+        ("--on slurm", "slurm must be used where srun is found, as on a cluster's login node: there is none here"),
+        ("--on slurm --slurm cluster=locall", "slurm: "),
         ("--devices cpu,cpu --tensorboard", "tensorboard and wandb must be off with --on and --devices"),
         ("--devices cpu,cpu --block 1 --dial --snd 0 1", "2 members depend on each other and stay together"),
     ],
 )
-def test_what_does_not_go_together_is_said_in_a_line(capsys, tmp_path, words, said):
+def test_what_does_not_go_together_is_said_in_a_line(capsys, tmp_path, monkeypatch, words, said):
+    monkeypatch.setenv("PATH", "")  # and with it a Slurm that may be here
     status, _, err = dico(capsys, "train", "navigation", *WORDS, "--run", tmp_path / "run", *words.split())
     assert status == 2
     assert said in err
     assert not (tmp_path / "run").exists()
+
+
+def test_a_resume_has_no_dry_run(capsys, tmp_path):
+    status, _, err = dico(capsys, "resume", tmp_path, "--on", "slurm", "--dry-run")
+    assert status == 2
+    assert "dry_run is for dico train and dico reproduce" in err
 
 
 @pytest.mark.parametrize(("engine", "package"), [("ray", "ray"), ("slurm", "submitit")])

@@ -1,16 +1,20 @@
 """What the driver does with pieces that end in every way, without starting a process."""
 
+import os
 import signal
+import threading
 from contextlib import suppress
 
 import pytest
+from command_line import dico as command
 from pieced import OFTEN, Inline, Listener, assert_same_runs, small
 
 import dico
 from dico.runs import RunError, load
 from dico.scale import start
 from dico.scale.backends import BackendLost, Ended
-from dico.scale.pieces import Outcome
+from dico.scale.driver import Drive
+from dico.scale.pieces import Outcome, Piece, Pieces
 from dico.scale.worker import work
 from dico.training.population import Population
 from dico.training.session import resume
@@ -179,19 +183,62 @@ def stop_after(iterations):
     return before
 
 
-def test_stopped_it_goes_on_exactly_and_nowhere_else(tmp_path, expected):
+def test_stopped_it_goes_on_exactly_and_nowhere_else(tmp_path, expected, capsys):
     backend = Inline(before=stop_after(3))
     with pytest.raises(Interrupted, match=r"stopped at 60 frames, .*dico resume .*run --devices cpu"):
         start.train(small(), tmp_path / "run", backend, OFTEN)
     run = load(tmp_path / "run")
     assert {row["member"] for row in run.rows()} == {0, 1, 2}
     assert len(run.rows()) == 9
+    status, out, _ = command(capsys, "list", tmp_path / "run")
+    assert status == 0
+    assert "60 of 240" in out
+    assert "in 2 pieces" in out
+    assert out.count("navigation") == 1  # pieces are no runs of their own
     with pytest.raises(RunError, match="is trained in pieces: go on with"):
         resume(tmp_path / "run")
     with pytest.raises(RunError, match="exists already"):
         start.train(small(), tmp_path / "run", Inline(), OFTEN)
     start.resume(tmp_path / "run", Inline())
     assert_same_runs(tmp_path / "run", expected)
+
+
+@pytest.mark.parametrize("spoil", [lambda plan: None, lambda plan: plan.symlink_to(plan.name)], ids=["lost", "loop"])
+def test_pieces_whose_plan_is_lost_are_not_begun_anew(tmp_path, spoil):
+    with pytest.raises(Interrupted):
+        start.train(small(), tmp_path / "run", Inline(before=stop_after(2)), OFTEN)
+    plan = tmp_path / "run" / "pieces" / "plan.json"
+    plan.unlink()
+    spoil(plan)
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(RunError, match=r"plan.json (is missing, though 000|cannot be read)"):
+        start.resume(tmp_path / "run", Inline())
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_worker_that_ends_after_it_was_given_up_at_ctrl_c_is_no_error(tmp_path):
+    """At Ctrl-C a piece that has not begun is forgotten; its worker may have been starting, and its end comes later."""
+    pieces, stop = Pieces(tmp_path), threading.Event()
+    begun, starting = Piece("000", (0, 1, 2)), Piece("001", (3, 4, 5))
+    pieces.write([begun, starting])
+
+    class Late(Inline):
+        def wait(self, seconds):
+            if not stop.is_set():  # the user presses it now
+                pieces.note(begun, Outcome("begun"))
+                stop.set()
+                return []
+            if self.waiting is not None:
+                self.waiting = None
+                return [Ended(starting)]
+            pieces.note(begun, Outcome("stopped"))
+            return [Ended(begun)]
+
+    drive = Drive(small(), OFTEN, pieces, Late(), print)
+    drive.run(stop, lambda: None)
+    assert not drive.left
+    assert not drive.failures
+    assert drive.driver.stop
 
 
 def test_a_run_that_one_process_began_goes_on_in_pieces_and_back(tmp_path, expected):
@@ -240,6 +287,21 @@ def test_members_that_depend_on_each_other_do_as_in_one_process(tmp_path, change
     dico.train(small(**changes), tmp_path / "one", device="cpu")
     start.train(small(**changes), tmp_path / "run", Inline(), OFTEN)
     assert_same_runs(tmp_path / "run", tmp_path / "one")
+
+
+def test_metrics_of_a_piece_that_were_changed_are_told_when_it_is_joined(tmp_path):
+    with pytest.raises(Interrupted):
+        start.train(small(), tmp_path / "run", Inline(before=stop_after(3)), OFTEN)
+    path = tmp_path / "run" / "pieces" / "000" / "metrics.jsonl"
+    text = path.read_text()
+    path.unlink()
+    os.mkfifo(path)  # nothing waits for it
+    with pytest.raises(RunError, match=r"metrics.jsonl cannot be used: it is no plain file"):
+        start.resume(tmp_path / "run", Inline())
+    path.unlink()
+    path.write_text(text.replace('"iteration": 1,', '"iteration": 2,', 1))
+    with pytest.warns(UserWarning, match=r"000/metrics.jsonl was changed since it was written"):
+        start.resume(tmp_path / "run", Inline())
 
 
 def test_an_outcome_that_nobody_wrote_is_none(tmp_path):

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 
 import pytest
 import torch
@@ -12,7 +13,7 @@ from pieced import OFTEN, small
 import dico
 from dico.runs import RunError, load
 from dico.scale.driver import cut_out, split
-from dico.scale.gather import Source, write_tensors
+from dico.scale.gather import Source, _write_state, write_tensors
 from dico.scale.gather_rows import gather_rows, last_rows
 from dico.scale.joining import join, places_of, show_rows
 from dico.scale.pieces import Piece, Pieces
@@ -109,6 +110,12 @@ def test_pieces_that_do_not_agree_are_not_joined(trained, tmp_path):
     with pytest.raises(RunError, match="different frames"):
         join(config, OFTEN_TWO, pieces)
     assert pieces.exist
+
+
+def test_a_piece_of_another_size_is_not_joined(trained, tmp_path):
+    source = Source.newest(trained[1], 6)
+    with pytest.raises(RunError, match="is not of 9 members, as many as its piece has"):
+        _write_state([replace(source, members=9)], [(0, 0)], tmp_path / "state")
 
 
 def test_a_flipped_bit_among_replayed_frames_is_not_joined(trained, tmp_path):

@@ -5,13 +5,17 @@ import time
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pieced import OFTEN, Inline
 
 from dico.commands._scale import plan_table
 from dico.experiments import preset
 from dico.runs import RunError
+from dico.scale import start
+from dico.scale.joining import join
 from dico.scale.pieces import Driven, Driver, Outcome, Piece, Pieces
 from dico.scale.planner import Room, bound_together, cut, halves, members_that_fit
 from dico.scale.start import Planned
+from dico.training.config import Config
 from dico.training.memory import Plan
 
 LEVELS = {"plain": ("0", "0.3", "free"), "seeking": ("seek:0.3", "seek:0.5", "free"), "dial": ("0", "0.3", "1")}
@@ -69,6 +73,25 @@ def test_a_plan_that_was_changed_is_not_gone_on_with(tmp_path):
     path.write_text(path.read_text().replace("2", "3"))
     with pytest.raises(RunError, match=r"plan\.json was changed"):
         pieces.read()
+
+
+@pytest.mark.parametrize(
+    ("planned", "said"),
+    [
+        ([(0, 1)], r"plan.json cannot be used: it omits members \(2, 3, 4, 5, 6, ...\) of 8"),
+        ([(0, 1, 2), tuple(range(2, 8))], r"it names more than once members \(2\) of 8"),
+        ([tuple(range(9))], r"it names, though there are none of them, members \(8\) of 8"),
+    ],
+)
+def test_a_plan_that_is_not_of_every_member_once_is_refused_and_nothing_is_removed(tmp_path, planned, said):
+    pieces = Pieces(tmp_path)
+    pieces.write([Piece(f"{k:03d}", members) for k, members in enumerate(planned)])
+    (pieces.path / "007").mkdir()
+    with pytest.raises(RunError, match=said):
+        start._drive(Config(snd=("0", "1"), seeds=4), OFTEN, pieces, Inline(), (), print)
+    with pytest.raises(RunError, match=said):
+        join(Config(snd=("0", "1"), seeds=4), OFTEN, pieces)
+    assert (pieces.path / "007").exists()
 
 
 def test_what_is_of_no_piece_is_removed_and_names_are_used_once(tmp_path):

@@ -218,7 +218,11 @@ def test_tensors_of_another_shape_are_told(copy):
     ("line", "told"),
     [
         ('{"member": 0, "iteration": 1000000000, "reward": 1}', "there is no iteration 1000000000"),
-        ('{"member": 99, "iteration": 1, "reward": 1}', "there is no member 99"),
+        (
+            '{"member": 99, "iteration": 1, "reward": 1}',
+            r"1 line is of no member that members.json has \(99; it has 0 to 1",
+        ),
+        ('{"member": -1, "iteration": 1, "reward": 1}', "there is no member -1"),
         ('{"member": 0, "iteration": 1, "reward": "much"}', "reward must be a number"),
         ('{"member": 0, "iteration": 1, "constraint": "[/red]"}', "another desired diversity"),
         ("[" * 100_000, "torn"),
@@ -229,6 +233,44 @@ def test_a_line_of_metrics_that_cannot_be_is_left_out(copy, line, told):
         file.write(line + "\n")
     with pytest.warns(UserWarning, match=told.replace("[", r"\[")):
         assert load(copy).metric("reward").shape == (2, 6)
+
+
+def test_lines_of_many_that_are_not_there_are_told_in_one(copy):
+    with (copy / "metrics.jsonl").open("a") as file:
+        file.writelines(f'{{"member": {2 + k % 3}, "iteration": 1, "reward": 1}}\n' for k in range(300))
+        file.writelines(f'{{"member": 0, "iteration": -{k}, "reward": 1}}\n' for k in range(300))
+    run = load(copy)
+    with pytest.warns(UserWarning, match="left out"):
+        assert run.metric("reward").shape == (2, 6)
+    assert len(run.remarks) == 7
+    assert run.remarks[-2].endswith("metrics.jsonl: 295 more lines are left out, for such reasons")
+    assert "300 lines are of no member that members.json has (2, 3, 4; it has 0 to 1)" in run.remarks[-1]
+
+
+def change_a_digit(path):
+    """Of a number in the fourth line, which stays as long as it was."""
+    lines = path.read_bytes().splitlines(keepends=True)
+    at = lines[3].index(b'"reward": ') + len(b'"reward": ') + 4
+    lines[3] = lines[3][:at] + (b"1" if lines[3][at : at + 1] != b"1" else b"2") + lines[3][at + 1 :]
+    path.write_bytes(b"".join(lines))
+
+
+def test_a_digit_that_changed_in_the_metrics_is_told(copy):
+    change_a_digit(copy / "metrics.jsonl")
+    told = "metrics.jsonl was changed since it was written"
+    with pytest.warns(UserWarning, match=told):
+        load(copy).rows()
+    with pytest.warns(UserWarning, match=f"{told}: numbers in it may be wrong, what is trained is not"):
+        session.resume(copy, frames=280, device="cpu")
+    with pytest.warns(UserWarning, match=told):  # still
+        assert load(copy).metric("reward").shape == (2, 7)
+
+
+def test_levels_that_seek_do_not_go_on_from_numbers_that_were_changed(tmp_path):
+    run = small_run(tmp_path / "run", snd=("seek:0.3", "seek:0.5"))
+    change_a_digit(run.folder / "metrics.jsonl")
+    with pytest.raises(RunError, match="was changed since it was written, and levels that seek go on from it"):
+        session.resume(run.folder, frames=280, device="cpu")
 
 
 def test_a_pipe_is_not_waited_for(copy):

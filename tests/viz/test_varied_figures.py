@@ -72,7 +72,7 @@ def test_the_decision_is_over_the_number_that_varies(tmp_path):
     assert "limit" not in points
     assert "action box" not in said(figure)
     assert [label.get_text() for label in axes.get_xticklabels()] == ["0.01", "0.3"]
-    assert "highest: tau=0.3, too few seeds to tell more" in texts(figure)
+    assert "highest: tau=0.3; fewer than three seeds tell no more" in texts(figure)
 
 
 def test_numbers_within_a_factor_of_ten_or_with_a_zero_are_not_logarithmic(tmp_path):

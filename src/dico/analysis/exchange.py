@@ -5,7 +5,7 @@ have no numbers to give and are left out, as everywhere in our analysis.
 """
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,7 @@ def marl_eval(runs: Run | Sequence[Run], metrics: Sequence[str] = ()) -> dict[st
     dict_keys(['step_count', 'reward', 'snd'])
     """
     found: dict[str, Any] = {}
-    for run in _several(runs):
+    for run in _apart(runs):
         names = list(metrics or dict.fromkeys(("reward", controlled_metric(run))))
         values = {name: curves(run, name) for name in names}
         last = {name: final(run, name) for name in names}
@@ -49,7 +49,7 @@ def marl_eval(runs: Run | Sequence[Run], metrics: Sequence[str] = ()) -> dict[st
 
 
 def rliable_scores(runs: Run | Sequence[Run], metric: str = "reward") -> dict[str, Float[np.ndarray, "seeds tasks"]]:
-    """Final scores of each algorithm, as rliable's metrics and intervals take them; a task for each of the runs.
+    """Final scores of each algorithm, as rliable's metrics and intervals take them; runs of a task add to its seeds.
 
     >>> rliable_scores(run)["ippo 0.3"].shape
     (2, 1)
@@ -65,28 +65,54 @@ def rliable_curves(
     >>> rliable_curves(run)["ippo 0.3"].shape
     (2, 1, 2)
     """
-    shortest = min(len(frames(run)) for run in _several(runs))
-    of_all = _by_algorithm(runs, metric, curves).items()
-    return {name: np.stack([each[:, :shortest] for each in of_tasks], 1) for name, of_tasks in of_all}
+    shortest = min(len(frames(run)) for run in _apart(runs))
+    of_all = _by_algorithm(runs, metric, lambda run, name: curves(run, name)[:, :shortest])
+    return {name: np.stack(of_tasks, 1) for name, of_tasks in of_all.items()}
 
 
-def _by_algorithm(runs: Run | Sequence[Run], metric: str, read: Any) -> dict[str, list[np.ndarray]]:
-    """Of each algorithm that all runs have, an array of each run, all with as many seeds."""
-    found: dict[str, list[np.ndarray]] = {}
-    several = _several(runs)
+def _by_algorithm(
+    runs: Run | Sequence[Run], metric: str, read: Callable[[Run, str], np.ndarray]
+) -> dict[str, list[np.ndarray]]:
+    """Of each algorithm that was run on all tasks, an array of each task, all with as many seeds."""
+    found: dict[str, dict[str, list[np.ndarray]]] = {}
+    several = _apart(runs)
     for run in several:
         values, well = read(run, metric), ~diverged(run)
         for level in levels(run):
-            found.setdefault(_algorithm(run, level), []).append(values[of_level(run, level) & well])
-    whole = {name: parts for name, parts in found.items() if len(parts) == len(several)}
+            of_tasks = found.setdefault(_algorithm(run, level), {})
+            of_tasks.setdefault(_task(run), []).append(values[of_level(run, level) & well])
+    tasks = list(dict.fromkeys(map(_task, several)))
+    whole = {
+        name: [np.concatenate(of_tasks[task]) for task in tasks]
+        for name, of_tasks in found.items()
+        if len(of_tasks) == len(tasks)
+    }
     if len(whole) < len(found):
-        warnings.warn(f"not all runs have {', '.join(sorted(found.keys() - whole.keys()))}: left out", stacklevel=3)
+        warnings.warn(f"not all tasks have {', '.join(sorted(found.keys() - whole.keys()))}: left out", stacklevel=3)
     fewest = {name: min(len(part) for part in parts) for name, parts in whole.items()}
     return {name: [part[: fewest[name]] for part in parts] for name, parts in whole.items() if fewest[name]}
 
 
-def _several(runs: Run | Sequence[Run]) -> list[Run]:
-    return align([runs] if isinstance(runs, Run) else list(runs))
+def _apart(runs: Run | Sequence[Run]) -> list[Run]:
+    """The runs, grouped alike; an error if two members would go by the same task, algorithm and seed."""
+    several, seen = align([runs] if isinstance(runs, Run) else list(runs)), {}
+    for run in several:
+        for member in run.members:
+            key = _task(run), _algorithm(run, level_of(run, member)), member.seed
+            if key in seen:
+                task, algorithm, seed = key
+                other = seen[key]
+                both = (
+                    f"{other.folder} and {run.folder} have a member each"
+                    if other is not run
+                    else (f"{run.folder} has two members")
+                )
+                raise ValueError(
+                    f"{both} of {algorithm} with seed {seed} in {task}: one would take the other's place; export them "
+                    "apart, or group runs by what sets them apart (run.group_by)"
+                )
+            seen[key] = run
+    return several
 
 
 def _well(run: Run) -> Iterator[Member]:

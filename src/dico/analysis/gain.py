@@ -52,6 +52,8 @@ class Answer:
     none."""
     seeds: int
     """Members of the levels that count, at least."""
+    why: str = ""
+    """Why it is undecided, if it is."""
 
     def to_json(self) -> dict[str, Any]:
         """By name; a desired value as a number, and what is not known as null."""
@@ -86,8 +88,8 @@ def answer(samples: Mapping[str, Float[np.ndarray, " _"]]) -> Answer:
     best = max(known, key=lambda level: known[level].mean())
     counted = {level: values for level, values in known.items() if len(values) >= FEWEST}
     names, means = list(counted), Means.of(list(counted.values()))
-    if best not in counted or len(counted) < 2 or not (means.squared_error > 0).any():
-        return _undecided(best, known)
+    if why := _why_undecided(best, known, counted, means):
+        return _undecided(best, known, why)
     alike = _alike(means, names.index(best))
     gain, low, high = _gain(means, names)
     told = {names[k] for k in alike} - ({HOMOGENEOUS} if low > 0 else set())
@@ -120,7 +122,7 @@ def sentences(found: Answer, of: str = "reward per step", name: Callable[[str], 
     ['highest mean: 1; fewer than three seeds tell no more']
     """
     if found.outcome == "undecided":
-        return [f"highest mean: {name(found.level)}; fewer than three seeds tell no more"]
+        return [f"highest mean: {name(found.level)}; {found.why}"]
     others = [name(level) for level in found.alike if level != found.level]
     beside = f"{', '.join(others)} cannot be told from it" if others else "all others are worse"
     lines = [f"best: {name(found.level)}; {beside} ({found.seeds} seeds, 95 %)"]
@@ -167,11 +169,22 @@ def _percent(share: float) -> str:
     return "over 99.9 %" if share > 0.999 else f"{100 * share:.3g} %"
 
 
-def _undecided(best: str, known: Mapping[str, np.ndarray]) -> Answer:
+def _why_undecided(
+    best: str, known: Mapping[str, np.ndarray], counted: Mapping[str, np.ndarray], means: Means
+) -> str:  # fmt: skip
+    """What is missing for an answer, in words; nothing if there is one."""
+    if len(known) < 2:
+        return "there is no other level to compare it with"
+    if best not in counted or len(counted) < 2:
+        return "fewer than three seeds tell no more"
+    return "" if (means.squared_error > 0).any() else "seeds that do not differ at all tell nothing of chance"
+
+
+def _undecided(best: str, known: Mapping[str, np.ndarray], why: str) -> Answer:
     nan, seeds = np.nan, min(map(len, known.values()))
     others = [values.mean() for level, values in known.items() if level != HOMOGENEOUS]
     gain = float(max(others) - known[HOMOGENEOUS].mean()) if HOMOGENEOUS in known and others else nan
-    return Answer("undecided", best, (best,), nan, nan, gain, nan, nan, nan, nan, seeds)
+    return Answer("undecided", best, (best,), nan, nan, gain, nan, nan, nan, nan, seeds, why)
 
 
 def _alike(means: Means, best: int) -> Int[np.ndarray, " some"]:

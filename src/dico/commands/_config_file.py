@@ -3,7 +3,7 @@
 import tomllib
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 from dico._checks import check_choice
 from dico.experiments import preset
@@ -38,7 +38,7 @@ def settings_of(file: Path, preset_given: str | None, task: str | None, algorith
     known = [field.name for field in fields(Config)]
     for key in values:
         check_choice(f"setting in {file}", key, known)
-    changes = {key: _as_setting(value) for key, value in values.items()}
+    changes = {key: _as_setting(key, value) for key, value in values.items()}
     changes |= {"algorithm": algorithm} if algorithm else {}
     chosen = task or changes.get("task", "navigation")
     changes.pop("task", None)
@@ -57,15 +57,19 @@ def _read_toml(file: Path) -> dict[str, Any]:
         raise ValueError(f"{file} cannot be used: it is no TOML ({error})") from None
 
 
-def _as_setting(value: Any) -> Any:
-    """Lists are tuples, and desired diversities texts.
+def _as_setting(name: str, value: Any) -> Any:
+    """Lists are tuples, and numbers among what is told by texts, as desired diversities are, texts too.
 
-    >>> _as_setting([0, 0.3, "free"])
-    ('0', '0.3', 'free')
-    >>> _as_setting([32, 32])
+    >>> _as_setting("snd", [0, 1]), _as_setting("snd", [0.3, "free"])
+    (('0', '1'), ('0.3', 'free'))
+    >>> _as_setting("hidden", [32, 32])
     (32, 32)
     """
     if not isinstance(value, list):
         return value
-    mixed = any(isinstance(each, str | float) for each in value)
-    return tuple(str(each) if mixed else each for each in value)
+    of_texts = get_type_hints(Config)[name] == tuple[str, ...]
+    return tuple(str(each) if of_texts and _is_number(each) else each for each in value)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -28,6 +28,9 @@ OTHERS = {
 BOX = "╭╮╰╯│|+"
 """Drawn around an error, as far as the terminal has the letters."""
 UNKNOWN = re.compile(r"Unrecognized options?: (.*)")
+NO_VALUE = re.compile(r"Missing value for argument '(\S+)'\.")
+NO_CHOICE = re.compile(r"invalid choice ('.*') for argument '(\S+)'\. Expected one of \((.*?)\)")
+NO_FIT = re.compile(r"Error parsing (\S+): .* (?:for arguments:|instantiated from) \[(.*?)\]")
 NO_NUMBER = re.compile(r"Error parsing (\S+): (?:invalid literal for int|could not convert string to float).*?: ('.*')")
 
 
@@ -66,6 +69,12 @@ def _in_a_line(text: str, kind: Any) -> str:
         return _unknown(unknown[1].split(", "), kind)
     if wrong := NO_NUMBER.match(said):
         return f"{wrong[1]} must be a number{'' if 'float' in said else ' without a fraction'}, got {wrong[2]}"
+    if lacking := NO_VALUE.match(said):
+        return f"{lacking[1]} must be followed by what it is to be, got nothing"
+    if chosen := NO_CHOICE.match(said):
+        return f"{chosen[2]} must be one of {chosen[3]}, got {chosen[1]}"
+    if unfit := NO_FIT.match(said):
+        return f"{unfit[1]} cannot be made of {unfit[2]}"
     return said.removeprefix("Error parsing settings: ").removeprefix("Error parsing session: ")
 
 

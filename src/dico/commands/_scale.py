@@ -70,7 +70,9 @@ class ScaleOptions:
         if self.on == "ray":
             return OnRay(self.address, self.cpus, device)
         if self.on == "slurm":
-            return self.on_slurm(device, levels)
+            slurm = self.on_slurm(device, levels)
+            slurm.check()
+            return slurm
         return Processes([name.strip() for name in (self.devices or device).split(",")])
 
     def on_slurm(self, device: str, levels: int) -> OnSlurm:

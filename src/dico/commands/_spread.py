@@ -8,9 +8,10 @@ from rich.table import Table
 
 from dico._files import plain
 from dico.commands._progress import by_level
+from dico.tasks import OUTCOMES
 
 NUMBERS = ("snd", "reward", "return", "steps")
-"""What is summarised of each level; a controlled metric other than SND comes first."""
+"""What is summarised of each level; a controlled metric other than SND comes first, what the task tells last."""
 
 
 def spread(rows: Sequence[dict[str, Any]], metric: str = "snd") -> list[dict[str, Any]]:
@@ -32,7 +33,8 @@ def spread(rows: Sequence[dict[str, Any]], metric: str = "snd") -> list[dict[str
             well = [row for row in own if not row.get("diverged")]
             record: dict[str, Any] = {"level": level, "seeds": len(well), "diverged": len(own) - len(well)}
             record |= {} if group is None else {"group": group}
-            for name in dict.fromkeys((metric, *NUMBERS)):
+            told = [name for name in OUTCOMES if any(name in row for row in own)]
+            for name in dict.fromkeys((metric, *NUMBERS, *told)):
                 values = [float(row[name]) for row in well]
                 record[name] = {
                     "mean": fmean(values) if values else None,
@@ -51,7 +53,7 @@ def spread_table(levels: Sequence[dict[str, Any]], title: str, metric: str = "sn
     )
     grouped = any("group" in level for level in levels)
     names = {metric: f"measured {metric.upper() if len(metric) <= 3 else metric}", "reward": "reward per step",
-             "return": "return"}  # fmt: skip
+             "return": "return", **{name: name for name in OUTCOMES if name in levels[0]}}  # fmt: skip
     for column in ("level", *(["group"] if grouped else []), "seeds", *names.values(), "return, over episodes ±"):
         table.add_column(column, justify="left" if column in ("level", "group") else "right")
     for level in levels:

@@ -3,7 +3,6 @@
 import re
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from dico._processes import python, same_dico
 from dico.commands import say
 from dico.commands._progress import SECONDS_BETWEEN_LINES
 from dico.experiments import Training
@@ -40,12 +40,12 @@ class Process:
         """
         log = training.folder.with_name(f"{training.folder.name}.log")
         log.parent.mkdir(parents=True, exist_ok=True)
-        command = [sys.executable, "-m", "dico", "reproduce", training.experiment.name, "--preset", training.preset]
+        command = python("dico", "reproduce", training.experiment.name, "--preset", training.preset)
         with log.open("ab") as output:
             begins = output.tell()
             popen = subprocess.Popen(
                 [*command, *words], stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
-                start_new_session=True,
+                start_new_session=True, env=same_dico(),
             )  # fmt: skip
         return cls(training, log, popen, begins)
 

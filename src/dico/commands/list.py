@@ -10,6 +10,8 @@ from tyro.conf import Positional
 from dico.commands import say
 from dico.runs import Run, RunError, load
 from dico.runs.folder import checkpoint_folders
+from dico.runs.schema import PIECES
+from dico.scale.pieces import Pieces
 from dico.training.lock import is_held
 
 DEEP = 3
@@ -44,7 +46,8 @@ def _run_folders(place: Path) -> list[Path]:
     if not place.exists() and place != Path("runs"):
         raise RunError(f"{place} does not exist: give run folders, or folders that have some in them")
     below = ["/".join(["*"] * depth + ["config.json"]) for depth in range(DEEP)]
-    return [file.parent for pattern in below for file in sorted(place.glob(pattern)) if file.is_file()]
+    files = [file for pattern in below for file in sorted(place.glob(pattern)) if file.is_file()]
+    return [file.parent for file in files if file.parent == place or file.parent.parent.name != PIECES]
 
 
 def _cells(folder: Path) -> list[str]:
@@ -52,11 +55,21 @@ def _cells(folder: Path) -> list[str]:
         opened = load(folder)
     except (RunError, OSError) as error:
         return [str(folder), "", "", "", "", f"cannot be opened: {error}".partition("\n")[0]]
-    done = max(checkpoint_folders(folder), default=0)
+    pieces = Pieces(folder)
+    try:
+        done = _frames(pieces, len(opened.members)) if pieces.exist else max(checkpoint_folders(folder), default=0)
+    except (RunError, OSError) as error:
+        return [str(folder), "", "", "", "", f"cannot be gone on with: {error}".partition("\n")[0]]
     wanted, batch = opened.config["frames"], opened.config["frames_per_batch"]
     total = -(-wanted // batch) * batch
     names = [str(folder), opened.config["task"], opened.config["algorithm"], str(len(opened.members))]
-    return [*names, f"{done:,} of {total:,}", _state(opened, done >= total)]
+    cut = f", in {len(pieces.read())} pieces" if pieces.exist else ""
+    return [*names, f"{done:,} of {total:,}", _state(opened, done >= total and not cut) + cut]
+
+
+def _frames(pieces: Pieces, n_members: int) -> int:
+    """Of a run in pieces: of a member on average, as its display tells it."""
+    return round(sum(pieces.frames(piece) * len(piece.members) for piece in pieces.read_all(n_members)) / n_members)
 
 
 def _state(opened: Run, is_finished: bool) -> str:

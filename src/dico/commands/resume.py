@@ -37,6 +37,8 @@ class Options:
 def run(options: Options, console: Console) -> int:
     """Resume, with its progress shown; a run in pieces goes on in pieces, on this device if no other is given."""
     options.scale.check(options.device, loggers=options.tensorboard or options.wandb)
+    if options.scale.dry_run:
+        raise ValueError("dry_run is for dico train and dico reproduce: a resume would submit what is left of the run")
 
     def start(observers: Sequence[Observer]) -> Run:
         if options.scale.wanted or (options.run / PIECES).exists():

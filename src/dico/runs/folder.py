@@ -11,11 +11,11 @@ from typing import Any
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
-from dico._files import checksum, is_sealed
+from dico._files import checksum, crc32, is_sealed
 from dico.members import NUMBERS, Member
 from dico.runs.reading import check_plain, parse_json, read_json, read_rows, warn
 from dico.runs.run import Run
-from dico.runs.schema import META, STATE, Checkpoint, Row, RunError, Say, check_config, check_members
+from dico.runs.schema import META, PIECES, STATE, Checkpoint, Row, RunError, Say, check_config, check_members
 from dico.runs.shapes import COUNT, INDEX, LEVEL, check
 
 NAME = re.compile(r"checkpoint-([1-9][0-9]{0,17})")
@@ -34,7 +34,10 @@ class Folder:
 
     def rows(self, say: Say) -> list[Row]:
         """All lines of ``metrics.jsonl``."""
-        return list(read_rows(self.path / "metrics.jsonl", self.constraints, self.iterations, say))
+        rows = list(read_rows(self.path / "metrics.jsonl", self.constraints, self.iterations, say))
+        if rows and not (self.path / PIECES).exists() and has_changed_rows(self.path):
+            say(f"{self.path / 'metrics.jsonl'} was changed since it was written: numbers in it may be wrong")
+        return rows
 
     def checkpoints(self, say: Say) -> list[Checkpoint]:
         """Whole checkpoints, newest first."""
@@ -71,6 +74,21 @@ def check_unchanged(folder: Path) -> None:
         raise RunError(f"{folder / 'members.json'} was changed since it was written")
     if "seal" in saved and not is_sealed(saved):
         raise RunError("it was changed since it was written; if that was you, remove its seal")
+
+
+def has_changed_rows(folder: Path) -> bool:
+    """Whether the lines that came before the newest checkpoint are not those that were written; False if unknown.
+
+    Only the meta file is looked into, which tells their length and CRC-32 and has a seal of its own.
+    """
+    named = checkpoint_folders(folder)
+    try:
+        meta = parse_json(named[max(named)] / "meta.json")
+        if not is_sealed(meta) or "metrics_crc32" not in meta:
+            return False
+        return crc32(folder / "metrics.jsonl", meta["metrics_bytes"]) != meta["metrics_crc32"]
+    except (ValueError, OSError, AttributeError):  # no checkpoint, or none that tells
+        return False
 
 
 def _old_members(saved: Mapping[str, Any], path: Path) -> tuple[Member, ...]:

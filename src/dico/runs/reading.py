@@ -3,14 +3,18 @@
 import json
 import stat
 import warnings
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from dico.runs.schema import Row, RunError, Say, row_fault
+from dico.runs.shapes import is_whole
 
 LARGEST_JSON = 2**28
 """Bytes of a JSON file that is read at all."""
+TOLD = 5
+"""Of many lines that are left out, or members that are not there, so many are named."""
 LONGEST_LINE = 2**22
 """Characters of a line of metrics."""
 RENAMED = {"overflow": "action_bound_violation", "overflow_all": "action_bound_violation_all"}
@@ -42,8 +46,11 @@ def parse_json(path: Path) -> Any:
 def read_rows(path: Path, constraints: Sequence[str], iterations: int, say: Say = warn) -> Iterator[Row]:
     """The lines of a metrics file; one that a sudden end tore, or that is of nobody, is left out and told of.
 
-    Members have these ``constraints``, and a training as many ``iterations``, or as there are lines.
+    Members have these ``constraints``, and a training as many ``iterations``, or as there are lines. What is wrong with
+    many lines is told of the first few.
     """
+    strange: Counter[int] = Counter()
+    faults = 0
     try:
         if not path.exists():
             return
@@ -53,14 +60,35 @@ def read_rows(path: Path, constraints: Sequence[str], iterations: int, say: Say 
         with path.open(encoding="utf-8", errors="replace") as lines:
             for number, line in enumerate(iter(lambda: lines.readline(LONGEST_LINE), ""), 1):
                 row = _row(line)
-                if row is None:
-                    say(f"{path}, line {number} is torn and left out")
-                elif fault := row_fault(row, constraints, iterations):
-                    say(f"{path}, line {number} is left out: {fault}")
-                else:
+                if row is not None and is_whole(row.get("member")) and row["member"] >= len(constraints):
+                    strange[row["member"]] += 1
+                    continue
+                fault = "" if row is None else row_fault(row, constraints, iterations)
+                if row is not None and not fault:
                     yield row
+                    continue
+                faults += 1
+                if faults <= TOLD:
+                    say(f"{path}, line {number} is {f'left out: {fault}' if fault else 'torn and left out'}")
+        if faults > TOLD:
+            say(f"{path}: {faults - TOLD} more lines are left out, for such reasons")
+        if strange:
+            say(_of_nobody(path, strange, len(constraints)))
     except OSError as error:
         raise RunError(f"{path} cannot be read ({error.strerror or error})") from None
+
+
+def _of_nobody(path: Path, strange: Mapping[int, int], n_members: int) -> str:
+    """Lines of members that there are not, told in one.
+
+    >>> _of_nobody(Path("metrics.jsonl"), {7: 3, 8: 3}, 7)
+    'metrics.jsonl: 6 lines are of no member that members.json has (7, 8; it has 0 to 6): they are left out'
+    """
+    names = ", ".join(map(str, sorted(strange)[:TOLD])) + (", ..." if len(strange) > TOLD else "")
+    lines = sum(strange.values())
+    what = "1 line is of no member" if lines == 1 else f"{lines} lines are of no member"
+    known = f"it has 0 to {n_members - 1}" if n_members > 1 else "it has 0"
+    return f"{path}: {what} that members.json has ({names}; {known}): {'it is' if lines == 1 else 'they are'} left out"
 
 
 def check_plain(path: Path, most: int | None = None) -> None:

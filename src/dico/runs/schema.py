@@ -87,7 +87,7 @@ MEMBER: dict[str, Any] = {
 }  # fmt: skip
 META: Shape = {
     "frames": COUNT, "iteration": COUNT, "metrics_bytes": INDEX, "replay": SWITCH, "checksums?": {STATE: TEXT},
-    "chunks?": [{"first": INDEX, "last": INDEX, "crc32": {}}],
+    "metrics_crc32?": INDEX, "chunks?": [{"first": INDEX, "last": INDEX, "crc32": {}}],
 }  # fmt: skip
 """Of a checkpoint."""
 

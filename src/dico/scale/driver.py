@@ -41,7 +41,7 @@ class Drive:
     def run(self, stop: threading.Event, look: Callable[[], None]) -> None:
         """Until every piece is finished or has failed, or all have stopped; ``look`` is called now and then."""
         self.driver.beat()
-        self._send([piece for piece in self.pieces.read() if not self._is_finished(piece)])
+        self._send([piece for piece in self.pieces.read() if not self.pieces.is_finished(piece)])
         when = time.monotonic()
         while self.left:
             for ended in self.backend.wait(SECONDS_BETWEEN_LOOKS):
@@ -56,10 +56,6 @@ class Drive:
                 self.driver.beat()
                 when = time.monotonic()
             look()
-
-    def _is_finished(self, piece: Piece) -> bool:
-        outcome = self.pieces.outcome(piece)
-        return outcome is not None and outcome.state == "finished"
 
     def _send(self, pieces: Sequence[Piece]) -> None:
         for piece in pieces:

@@ -85,6 +85,7 @@ class Following(Counted):
         """A piece's rows of the newest iteration that is whole, of members as the whole run counts them."""
         wanted = len(piece.members) * self.groups
         rows = last_rows(self.pieces.folder(piece) / "metrics.jsonl", 2 * wanted - 1)
+        rows = [row for row in rows if 0 <= row["member"] < len(piece.members)]  # others are told of when it is opened
         by_iteration: dict[int, Rows] = {}
         for row in rows:
             by_iteration.setdefault(row["iteration"], []).append(row)

@@ -17,8 +17,9 @@ import torch
 from safetensors import safe_open
 from torch import Tensor
 
-from dico._files import flush
+from dico._files import crc32, flush
 from dico.runs import Checkpoint, RunError
+from dico.runs.reading import check_plain, warn
 from dico.runs.schema import STATE
 from dico.scale.gather_replay import Layout, Replayed, gather_replay
 from dico.scale.gather_rows import Places, gather_rows
@@ -59,6 +60,8 @@ def gather(config: Config, options: SessionOptions, sources: Sequence[Source], p
     if len(frames) > 1:
         raise RunError(f"pieces of {out} are at different frames ({', '.join(map(str, sorted(frames)))})")
     until = {source.folder / "metrics.jsonl": source.checkpoint.meta["metrics_bytes"] for source in sources}
+    for source in sources:
+        _tell_of_changed_rows(source)
     metrics_bytes = gather_rows(list(until), places, out / "metrics.jsonl", until)
     meta = dict(sources[0].checkpoint.meta)
     replay = all(source.checkpoint.meta["replay"] for source in sources)
@@ -67,9 +70,22 @@ def gather(config: Config, options: SessionOptions, sources: Sequence[Source], p
         common = _write_state(sources, places, path)
         chunks = _write_replay(config, options, sources, places, common, out) if replay else []
         return {"frames": meta["frames"], "iteration": meta["iteration"], "metrics_bytes": metrics_bytes,
-                "replay": replay, "chunks": chunks}  # fmt: skip
+                "metrics_crc32": crc32(out / "metrics.jsonl", metrics_bytes), "replay": replay,
+                "chunks": chunks}  # fmt: skip
 
     write_checkpoint(out, meta["frames"], write)
+
+
+def _tell_of_changed_rows(source: Source) -> None:
+    """What is gathered from changed lines is not told apart from other lines any more: now, or never."""
+    path, meta = source.folder / "metrics.jsonl", source.checkpoint.meta
+    try:
+        check_plain(path)
+        found = crc32(path, meta["metrics_bytes"])
+    except OSError as error:
+        raise RunError(f"{path} cannot be read ({error.strerror or error}): nothing was removed") from None
+    if found != meta.get("metrics_crc32", found):
+        warn(f"{path} was changed since it was written: numbers in it may be wrong")
 
 
 def _write_state(sources: Sequence[Source], places: Places, path: Path) -> dict[str, Tensor]:
@@ -86,13 +102,21 @@ def _write_state(sources: Sequence[Source], places: Places, path: Path) -> dict[
         def read(name: str) -> Tensor:
             if name in common:
                 return common[name]
-            return torch.cat([file.get_tensor(name) for file in files])[order]
+            return torch.cat([_of_all(source, name, file) for source, file in zip(sources, files, strict=True)])[order]
 
         shapes = {name: files[0].get_tensor(name) for name in names}
         sizes = {name: (like.dtype, tuple(like.shape) if name in common else (len(places), *like.shape[1:]))
                  for name, like in shapes.items()}  # fmt: skip
         write_tensors(path, sizes, read)
     return common
+
+
+def _of_all(source: Source, name: str, file: Any) -> Tensor:
+    """A tensor with a row for each of a source's members."""
+    tensor = file.get_tensor(name)
+    if tuple(tensor.shape[:1]) != (source.members,):
+        raise RunError(f"{source.checkpoint.folder} is not of {source.members} members, as many as its piece has")
+    return tensor
 
 
 def _order(sources: Sequence[Source], places: Places) -> list[int]:

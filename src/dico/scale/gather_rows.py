@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from dico._files import flush, whole
+from dico.runs import RunError
+from dico.runs.reading import check_plain
 
 Rows = dict[tuple[str, int], dict[str, Any]]
 """Of one iteration, by group and member."""
@@ -33,9 +35,10 @@ def gather_rows(sources: Sequence[Path], places: Places, out: Path, until: Mappi
 def last_rows(path: Path, count: int) -> list[dict[str, Any]]:
     """The last so many lines of a metrics file that are whole; fewer if there are fewer.
 
-    Only its end is read, so that it costs the same however long a training is.
+    Only its end is read, so that it costs the same however long a training is. What is no plain file has none.
     """
     try:
+        check_plain(path)
         with path.open("rb") as file:
             size, window = file.seek(0, 2), 1024 * (count + 1)
             while True:
@@ -44,7 +47,7 @@ def last_rows(path: Path, count: int) -> list[dict[str, Any]]:
                 if len(lines) > count + 1 or window >= size:
                     break
                 window *= 2
-    except FileNotFoundError:
+    except (OSError, RunError):  # whoever joins the pieces tells of it
         return []
     return [row for line in lines[-count - 1 : -1] if (row := _row(line)) is not None]
 

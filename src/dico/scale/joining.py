@@ -20,7 +20,7 @@ def join(config: Config, options: SessionOptions, pieces: Pieces) -> None:
 
     Killed at any moment, it can be done again: as long as the plan is there, the pieces are what counts.
     """
-    every, run = pieces.read(), pieces.run
+    every, run = pieces.read_all(len(config.members)), pieces.run
     sources = [Source.newest(pieces.folder(piece), len(piece.members)) for piece in every]
     gather(config, options, sources, places_of(every), run)
     write_json(run / "machine.json", _machine([pieces.folder(piece) for piece in every]))

@@ -4,13 +4,15 @@ import os
 import socket
 import time
 from collections.abc import Callable, Sequence
+from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
+from dico._processes import PACKAGES
+from dico._trust import TRUST
 from dico.scale.backends import BackendLost, Ended, Job
 from dico.scale.pieces import Piece
 from dico.scale.planner import Room
-from dico.tasks.trust import TRUST
 
 OBJECT_STORE = 80 * 2**20
 """Bytes of a cluster's that is started here: nothing goes through it."""
@@ -100,13 +102,14 @@ class OnRay:
         quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR", "configure_logging": True}
         address = address or os.environ.get("RAY_ADDRESS")
         try:
-            if address is None:
-                self.ray.init(address="local", include_dashboard=False, object_store_memory=OBJECT_STORE, **quiet)
-                return
-            host, _, port = address.rpartition(":")
+            host, _, port = (address or "").rpartition(":")
             if host and port.isdigit():  # Ray itself would try for minutes
                 socket.create_connection((host.removeprefix("ray://").strip("[]"), int(port)), timeout=10).close()
-            self.ray.init(address=address, **quiet)
+            with chdir(PACKAGES):  # Ray's workers import first from where it is started
+                if address is None:
+                    self.ray.init(address="local", include_dashboard=False, object_store_memory=OBJECT_STORE, **quiet)
+                else:
+                    self.ray.init(address=address, **quiet)
         except (OSError, ValueError, RuntimeError, self.ray.exceptions.RayError) as error:
             raise ValueError(f"no Ray cluster can be reached at {address or 'this machine'}: {_line(error)}") from None
 

@@ -9,6 +9,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from shutil import which
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from dico.runs import RunError
@@ -88,6 +90,16 @@ class OnSlurm:
         words = shlex.join(f"{name}={value}" for name, value in parameters.items())
         self.resume_words = "--on slurm" + (f" --slurm {words}" if words else "")
         self.running: dict[Any, Piece] = {}
+
+    def check(self) -> None:
+        """An error if nothing could be submitted from here: before a run folder is made for it."""
+        if self.cluster == "slurm" and which("srun") is None:
+            raise ValueError(
+                "slurm must be used where srun is found, as on a cluster's login node: there is none here; --dry-run "
+                "prints the script, and --slurm cluster=local trains on this machine"
+            )
+        with TemporaryDirectory() as place:
+            self._executor(Path(place))
 
     def submit(self, jobs: Sequence[Job]) -> None:
         """As one array; its environment is that of the driver."""

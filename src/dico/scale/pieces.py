@@ -1,12 +1,14 @@
 """The pieces of a run: which members each has, how each ended, and who drives them."""
 
+import os
 import shutil
 import time
 import uuid
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from dico._files import is_sealed, sealed, write_json
 from dico.runs import RunError
@@ -18,6 +20,8 @@ from dico.runs.shapes import INDEX, TEXT, Shape, check
 PLAN, DRIVER = "plan.json", "driver.json"
 PLANNED: Shape = {"pieces": [{"name": TEXT, "members": [INDEX]}]}
 """What a plan holds."""
+SHOWN = 5
+"""Members that an error names, at most."""
 SECONDS_WITHOUT_DRIVER = 60.0
 """After which a worker takes its driver to be gone, if it depends on one."""
 State = Literal["begun", "finished", "stopped", "memory", "failed"]
@@ -49,8 +53,20 @@ class Pieces:
 
     @property
     def exist(self) -> bool:
-        """Whether the run is cut into pieces, and not yet joined."""
-        return (self.path / PLAN).is_file()
+        """Whether the run is cut into pieces, and not yet joined; the plan may be unreadable."""
+        return os.path.lexists(self.path / PLAN)
+
+    def check_no_work(self, frames: int) -> None:
+        """An error if there is no plan, but pieces that are further than so many frames: they are not cut anew.
+
+        A kill while a run is cut leaves pieces without a plan too, which are no further than the run.
+        """
+        ahead = [path for path in sorted(self.path.glob("[0-9]*")) if max(checkpoint_folders(path), default=0) > frames]
+        if ahead:
+            raise RunError(
+                f"{self.path / PLAN} is missing, though {ahead[0].name} beside it is further than the run itself: "
+                "nothing was changed; restore it"
+            )
 
     def read(self) -> list[Piece]:
         """All pieces, by the plan."""
@@ -62,6 +78,22 @@ class Pieces:
         if strange := [each["name"] for each in saved["pieces"] if not each["name"].isdecimal()]:
             raise RunError(f"{path} cannot be used: names of pieces must be digits, got {strange[0]!r}")
         return [Piece(each["name"], tuple(each["members"])) for each in saved["pieces"]]
+
+    def read_all(self, count: int) -> list[Piece]:
+        """The same, if they have all of so many members, each once: others must not be joined, nor anything removed."""
+        pieces, path = self.read(), self.path / PLAN
+        names, planned = [piece.name for piece in pieces], Counter(k for piece in pieces for k in piece.members)
+        if len(set(names)) < len(names):
+            raise RunError(f"{path} cannot be used: two pieces have the same name")
+        for what, wrong in (
+            ("omits", [k for k in range(count) if k not in planned]),
+            ("names more than once", [k for k, times in planned.items() if times > 1]),
+            ("names, though there are none of them,", [k for k in planned if k >= count]),
+        ):
+            if wrong:
+                shown = ", ".join(map(str, sorted(wrong)[:SHOWN])) + (", ..." if len(wrong) > SHOWN else "")
+                raise RunError(f"{path} cannot be used: it {what} members ({shown}) of {count}")
+        return pieces
 
     def write(self, pieces: Sequence[Piece]) -> None:
         """Make it the plan; what is beside the pieces that it names is of no piece any more."""
@@ -93,10 +125,17 @@ class Pieces:
 
     def outcome(self, piece: Piece) -> Outcome | None:
         """How far a worker came; None if none has begun."""
+        path = self._outcome(piece)
         try:
-            return Outcome(**parse_json(self._outcome(piece)))
-        except (FileNotFoundError, RunError, TypeError):  # not there, or not ours
+            said = check(parse_json(path), {"state": TEXT, "error": TEXT}, path)
+            return Outcome(said["state"], said["error"]) if said["state"] in get_args(State) else None
+        except (FileNotFoundError, RunError):  # not there, or not ours
             return None
+
+    def is_finished(self, piece: Piece) -> bool:
+        """Whether a worker came to the end of it."""
+        outcome = self.outcome(piece)
+        return outcome is not None and outcome.state == "finished"
 
     def note(self, piece: Piece, outcome: Outcome | None) -> None:
         """Say how far a worker came, or that none has begun."""

@@ -5,10 +5,10 @@ import subprocess
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 import torch
 
+from dico._processes import same_dico
 from dico.runs import RunError
 from dico.scale.backends import Ended, Job
 from dico.scale.pieces import Piece
@@ -81,9 +81,7 @@ class Processes:
 
     def _environment(self, device: str) -> tuple[str, dict[str, str]]:
         """What a worker calls its device, and what it inherits: one GPU alone, or its share of the cores."""
-        environment = dict(os.environ)
-        paths = [str(Path(__file__).parents[2]), environment.get("PYTHONPATH", "")]
-        environment["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)  # the same dico
+        environment = same_dico()
         kind, _, index = device.partition(":")
         if kind == "cuda":
             visible = [name for name in environment.get("CUDA_VISIBLE_DEVICES", "").split(",") if name]

@@ -14,7 +14,7 @@ from dico.scale.driver import Drive, cut_out
 from dico.scale.following import Following, Place
 from dico.scale.gather import Source
 from dico.scale.joining import join, show_rows
-from dico.scale.pieces import Outcome, Piece, Pieces
+from dico.scale.pieces import Piece, Pieces
 from dico.scale.planner import cut, members_that_fit
 from dico.scale.worker import describe_members
 from dico.training.checkpoint import newest_whole
@@ -78,6 +78,7 @@ def resume(
             newest = next(read_checkpoints(run.folder), None)
             if newest is not None and newest.meta["iteration"] >= saved.iterations:
                 return run
+            pieces.check_no_work(newest.frames if newest else 0)
             _cut_run(saved, options, pieces, backend)
         return _drive(saved, options, pieces, backend, observers, announce)
 
@@ -107,9 +108,9 @@ def _drive(
         for observer in observers:
             observer.say(message)
 
-    pieces.write(pieces.read())  # and remove what a killed driver left
-    every = pieces.read()
-    done = [piece for piece in every if pieces.outcome(piece) == Outcome("finished")]
+    every = pieces.read_all(len(config.members))
+    pieces.write(every)  # and remove what a killed driver left
+    done = [piece for piece in every if pieces.is_finished(piece)]
     announce(planned(config, every, backend, done))
     following: Any = Following(config, pieces, len(load(pieces.run).groups), _place(every, backend))
     drive = Drive(config, options, pieces, backend, say)
@@ -150,7 +151,7 @@ def _drive(
 
 
 def _all_finished(pieces: Pieces) -> bool:
-    return all(pieces.outcome(piece) == Outcome("finished") for piece in pieces.read())
+    return all(map(pieces.is_finished, pieces.read()))
 
 
 def planned(config: Config, pieces: Sequence[Piece], backend: Backend, finished: Sequence[Piece] = ()) -> Planned:

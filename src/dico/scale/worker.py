@@ -1,12 +1,12 @@
 """What trains a piece, wherever it is started: in a process of its own, in a Ray task or in a Slurm job.
 
-``python -m dico.scale.worker RUN PIECE --driver ID ...`` is the process. All that it has to say is in the run folder:
-the piece's own run folder, how it ended in ``RUN/pieces/PIECE.json`` and what it said in ``RUN/pieces/PIECE.log``.
+``python -P -m dico.scale.worker RUN PIECE --driver ID ...`` is the process. All that it has to say is in the run
+folder: the piece's own run folder, how it ended in ``RUN/pieces/PIECE.json`` and what it said in
+``RUN/pieces/PIECE.log``.
 """
 
 import argparse
 import os
-import sys
 import traceback
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,6 +17,7 @@ from typing import Any
 import torch
 
 from dico._files import write_json
+from dico._processes import python
 from dico.members import Member
 from dico.runs import RunError, load
 from dico.scale.pieces import Driven, Outcome, Piece, Pieces
@@ -137,7 +138,7 @@ def command(
     run: Path, name: str, *, driver: str, device: str, outlives: bool = False, parent: int | None = None
 ) -> list[str]:
     """The command line of a process that works."""
-    words = [sys.executable, "-m", "dico.scale.worker", str(run), name, "--driver", driver, "--device", device]
+    words = python("dico.scale.worker", str(run), name, "--driver", driver, "--device", device)
     return words + ["--outlives"] * outlives + ([] if parent is None else ["--parent", str(parent)])
 
 

@@ -5,6 +5,7 @@ from dataclasses import fields
 from typing import Any
 
 from dico._checks import check_choice, pairs
+from dico._trust import FAMILIES, check_of_trusted, check_trusted, trust
 from dico.tasks.base import (
     OUTCOMES,
     Group,
@@ -21,12 +22,11 @@ from dico.tasks.base import (
 from dico.tasks.dispersion import Dispersion
 from dico.tasks.navigation import Navigation, SameGoal
 from dico.tasks.own import imported, name_of, options_of, own
-from dico.tasks.pettingzoo import FAMILIES, PREFIX, pettingzoo
+from dico.tasks.pettingzoo import PREFIX, pettingzoo
 from dico.tasks.reverse_transport import ReverseTransport
 from dico.tasks.sampling import Sampling
 from dico.tasks.scene import Legend, Scene
 from dico.tasks.tag import Tag
-from dico.tasks.trust import check_trusted, trust
 from dico.tasks.vmas import WRAPPED, vmas
 
 TASKS: dict[str, type[Task]] = {
@@ -88,9 +88,9 @@ def from_settings(name: str, options: Sequence[str] = ()) -> Task:
     >>> from_settings("tag", ["n_agents=4"]).n_red
     3
     """
-    if name.startswith(PREFIX):
+    if name.startswith(PREFIX) and not _is_of_family(name):
         trust(name.removeprefix(PREFIX).partition(":")[0])
-    elif ":" in name and not name.startswith(WRAPPED):
+    elif _is_own(name):
         trust(name.partition(":")[0])
     return _made(name, options)
 
@@ -118,11 +118,11 @@ def from_folder(name: str, options: Sequence[str] = ()) -> Task:
 def check_known(name: str) -> None:
     """An error if a folder names a task that is neither dico's, nor VMAS's or PettingZoo's, nor trusted."""
     if name.startswith(PREFIX):
-        module = name.removeprefix(PREFIX)
-        if ":" in module or module.partition(".")[0] not in FAMILIES:
-            check_trusted("task", module)
-    elif ":" in name and not name.startswith(WRAPPED):
+        if not _is_of_family(name):
+            check_trusted("task", name.removeprefix(PREFIX))
+    elif _is_own(name):
         check_trusted("task", name)
+        check_of_trusted("task", name, imported("task", name))
 
 
 def check_name(name: str) -> str:
@@ -148,3 +148,14 @@ def is_wrapped(name: str) -> bool:
     (True, False)
     """
     return name.startswith((WRAPPED, PREFIX))
+
+
+def _is_own(name: str) -> bool:
+    """Whether it is ``module:function``."""
+    return ":" in name and not is_wrapped(name)
+
+
+def _is_of_family(name: str) -> bool:
+    """Whether it is an environment of a package that a folder may name."""
+    module = name.removeprefix(PREFIX)
+    return ":" not in module and module.partition(".")[0] in FAMILIES

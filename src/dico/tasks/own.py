@@ -49,14 +49,21 @@ def imported(what: str, name: str) -> Any:
     module, _, function = name.partition(":")
     with _working_directory_first():
         try:
-            found = _module(module, function)
-            for part in function.split("."):
-                found = getattr(found, part)
+            found = getattr(_module(module, function), function.partition(".")[0])
+            for part in function.split(".")[1:]:
+                found = getattr(_check_class(found), part)
         except (ImportError, AttributeError, ValueError, TypeError) as error:
             raise ValueError(
                 f"{what} {name!r} cannot be imported ({error}): it must be module:function, found from here or on "
                 "PYTHONPATH"
             ) from error
+    return found
+
+
+def _check_class(found: Any) -> type:
+    """What dots lead into: classes, and not the modules that a module has imported."""
+    if not isinstance(found, type):
+        raise TypeError(f"dots lead into classes alone, and {found!r} is none")
     return found
 
 

@@ -23,8 +23,6 @@ from dico.tasks.scene import Scene, discs, square
 
 PREFIX = "pettingzoo:"
 """Before the name of a module that has a parallel environment."""
-FAMILIES = ("mpe2", "pettingzoo")
-"""Packages whose environments a run folder may name without being trusted."""
 USUAL_STEPS = 100
 """In an episode, where neither the user nor the environment says."""
 MOST_WORKERS = 16

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from dico._processes import python
+from dico._trust import is_trusted
 from dico._worker import Replay
 
 PATIENCE = 5.0
@@ -82,9 +84,9 @@ class Pool:
 
     def _start(self) -> None:
         ours, theirs = Pipe()
-        # found where this process finds them; a session of its own, so that Ctrl-C is the training's alone
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path or str(Path.cwd()) for path in sys.path)}
-        command = [sys.executable, "-m", "dico._worker", str(theirs.fileno())]
+        # a session of its own, so that Ctrl-C is the training's alone
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(self._paths())}
+        command = python("dico._worker", str(theirs.fileno()))
         with theirs:
             process = subprocess.Popen(
                 command, env=environment, pass_fds=[theirs.fileno()], start_new_session=True,
@@ -94,6 +96,12 @@ class Pool:
         self.processes.append(process)
         self._send(len(self.pipes) - 1, *self.request)
         self.about = self._receive(len(self.pipes) - 1)
+
+    def _paths(self) -> list[str]:
+        """Where modules are found: as in this process, and beside the user only what the user has named."""
+        here = str(Path.cwd())
+        own = [here] if is_trusted(self.request[1][0]) else []
+        return [*own, *(path or here for path in sys.path)]
 
     def _send(self, worker: int, verb: str, arguments: Sequence[Any]) -> None:
         try:

@@ -34,10 +34,13 @@ def replay_store(population: AnyPopulation, folder: Path, options: SessionOption
     return ReplayStore(population, folder, options.checkpoint_every * population.config.frames_per_batch, KEPT)
 
 
-def save(population: AnyPopulation, folder: Path, replay: ReplayStore | None, metrics_bytes: int) -> Path:
+def save(
+    population: AnyPopulation, folder: Path, replay: ReplayStore | None, metrics_bytes: int, metrics_crc32: int = 0
+) -> Path:
     """Write a population's checkpoint.
 
-    ``metrics_bytes`` is how long the metrics file is: what follows belongs to iterations that a resume does again.
+    ``metrics_bytes`` is how long the metrics file is: what follows belongs to iterations that a resume does again. Its
+    checksum is of that file too.
     """
 
     def write(path: Path) -> dict[str, Any]:
@@ -46,7 +49,8 @@ def save(population: AnyPopulation, folder: Path, replay: ReplayStore | None, me
         tensors = {name: value.detach().cpu().contiguous().clone() for name, value in population.tensors().items()}
         save_file(tensors, path)
         return {"frames": population.frames, "iteration": population.iteration, "metrics_bytes": metrics_bytes,
-                "replay": replay is not None, "chunks": replay.chunks if replay is not None else []}  # fmt: skip
+                "metrics_crc32": metrics_crc32, "replay": replay is not None,
+                "chunks": replay.chunks if replay is not None else []}  # fmt: skip
 
     return write_checkpoint(folder, population.frames, write)
 

@@ -4,6 +4,8 @@ import json
 import os
 import threading
 import time
+import warnings
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, fields
@@ -13,9 +15,10 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from dico._checks import check_choice
-from dico._files import FORMAT, checksum, plain, sealed, write_json
-from dico.runs import Run, RunError, Summary, load
+from dico._files import FORMAT, checksum, crc32, plain, sealed, write_json
+from dico.runs import Checkpoint, Run, RunError, Summary, load
 from dico.runs.folder import check_unchanged, read_checkpoints
+from dico.runs.reading import check_plain
 from dico.runs.schema import PIECES
 from dico.tasks import check_known
 from dico.training.algorithms import ALGORITHMS
@@ -118,6 +121,8 @@ class Session:
         self.watch = Watch(population.config.iterations, population.config.gradient, self._say)
         self.seeker = Seeker(population)
         self.replay = replay_store(population, folder, options)
+        self.crc32 = 0
+        """Of the lines of metrics that have been written."""
 
     def run(self, *, again: bool = False) -> Run:
         """Train to the end, or until interrupted; ``again`` goes on from the newest checkpoint."""
@@ -152,23 +157,51 @@ class Session:
                 rows = population.iterate()
                 self.watch.look(rows)
                 self.seeker.look(rows)
-                _write(metrics, rows)
+                self._write(metrics, rows)
                 seconds = time.perf_counter() - start
                 for observer in self.observers:
                     observer.iteration(rows, seconds)
                 due = population.iteration % self.options.checkpoint_every == 0
                 if due or population.finished or stop.is_set():
                     os.fsync(metrics.fileno())
-                    save(population, self.folder, self.replay, metrics.tell())
+                    save(population, self.folder, self.replay, metrics.tell(), self.crc32)
 
     def _go_back(self) -> None:
         """To the newest whole checkpoint; what came after it is dropped once it is known to fit."""
         newest = newest_whole(self.folder)
+        if os.path.lexists(self.folder / "metrics.jsonl"):
+            check_plain(self.folder / "metrics.jsonl")  # a pipe would be waited for
         if newest is not None:
             restore(self.population, newest, self.replay)
+            self._check_metrics(newest)
         back_to(self.folder, newest)
         if self.seeker.seeks:
             self.seeker.recall(load(self.folder).rows())
+
+    def _check_metrics(self, checkpoint: Checkpoint) -> None:
+        """Nothing is computed from lines that were changed, and they are told of, now and whenever they are read."""
+        path, told = self.folder / "metrics.jsonl", checkpoint.meta.get("metrics_crc32")
+        if not path.is_file():
+            self.crc32 = told or 0
+            return
+        found = crc32(path, checkpoint.meta["metrics_bytes"])
+        self.crc32 = found if told is None else told
+        if found == self.crc32:
+            return
+        if self.seeker.seeks:
+            raise RunError(f"{path} was changed since it was written, and levels that seek go on from it: restore it")
+        if path.stat().st_size >= checkpoint.meta["metrics_bytes"]:  # else back_to says that it has lost lines
+            said = "was changed since it was written: numbers in it may be wrong, what is trained is not"
+            warnings.warn(f"{path} {said}", stacklevel=2)
+
+    def _write(self, metrics: TextIO, rows: Sequence[dict[str, Any]]) -> None:
+        text = "".join(json.dumps({k: plain(v) for k, v in row.items()}) + "\n" for row in rows)
+        try:
+            metrics.write(text)
+            metrics.flush()
+        except OSError as error:
+            raise RunError(f"{metrics.name} could not be written ({error}); the newest checkpoint is intact") from error
+        self.crc32 = zlib.crc32(text.encode(), self.crc32)
 
     def _say(self, message: str) -> None:
         for observer in self.observers:
@@ -267,11 +300,3 @@ def describe(population: AnyPopulation, folder: Path, options: SessionOptions) -
         "checksums": {"members.json": checksum(folder / "members.json")},
     }
     write_json(folder / "config.json", sealed(json.loads(json.dumps(described))))  # as it will be read
-
-
-def _write(metrics: TextIO, rows: Sequence[dict[str, Any]]) -> None:
-    try:
-        metrics.writelines(json.dumps({k: plain(v) for k, v in row.items()}) + "\n" for row in rows)
-        metrics.flush()
-    except OSError as error:
-        raise RunError(f"{metrics.name} could not be written ({error}); the newest checkpoint is intact") from error

@@ -181,7 +181,7 @@ def _label(level: LevelSummary, along: Axis) -> str:
 def _called(best: str, found: Answer | None) -> str:
     """What the seeds say of the level that leads, and of those that they cannot tell it from."""
     if found is not None and found.outcome == "undecided":
-        return f"highest: {best}, too few seeds to tell more"
+        return f"highest: {best}; {found.why}"
     others = [] if found is None else [level_label(level) for level in found.alike if level != found.level]
     if found is None or not others:
         return f"best: {best}"

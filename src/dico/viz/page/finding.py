@@ -55,7 +55,7 @@ def project() -> dict[str, str | None]:
 
 def _verdict(found: Answer, task: str, at: Any) -> str:
     if found.outcome == "undecided":
-        return f"In {task}, the highest reward so far is {at(found.level)}; fewer than three seeds tell no more."
+        return f"In {task}, the highest reward so far is {at(found.level)}; {found.why}."
     alike = [level_label(level) for level in found.alike if level != found.level]
     beside = f"; {', '.join(alike)} cannot be told from it" if alike else ""
     sure = f"{found.seeds} seeds"

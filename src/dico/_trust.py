@@ -1,7 +1,11 @@
 """Code that a run folder names is not run unless the user has named it too: a folder may come from a stranger."""
 
+import inspect
 import os
+from typing import Any
 
+FAMILIES = ("mpe2", "pettingzoo")
+"""Packages of environments that a folder may name without being trusted."""
 TRUST = "DICO_TRUST"
 """The environment variable with the modules that are trusted, separated by commas; processes inherit it."""
 
@@ -34,4 +38,22 @@ def check_trusted(what: str, name: str) -> None:
         raise ValueError(
             f"{what} {name!r} is code of its own, which is not run for being named in a folder: if you trust it, set "
             f"{TRUST}={module}, or call dico.tasks.trust({module!r})"
+        )
+
+
+def check_of_trusted(what: str, name: str, found: Any) -> None:
+    """An error if ``module:function`` has found what a trusted module has only imported, as ``os.system``.
+
+    >>> import shutil
+    >>> check_of_trusted("task", "mine:rmtree", shutil.rmtree)
+    Traceback (most recent call last):
+    ValueError: task 'mine:rmtree' is of shutil, which mine has only imported: if you trust it, set DICO_TRUST=shutil
+    """
+    if not (inspect.isroutine(found) or inspect.isclass(found)):
+        return  # a value of the module's own making
+    module, home = name.partition(":")[0], getattr(found, "__module__", None) or "another module"
+    known = (module, "__main__", "dico", *FAMILIES)  # a script names itself by its file
+    if not is_trusted(home) and not any(f"{home}.".startswith(f"{each}.") for each in known):
+        raise ValueError(
+            f"{what} {name!r} is of {home}, which {module} has only imported: if you trust it, set {TRUST}={home}"
         )
