@@ -1,6 +1,7 @@
 """The command line around a training: version, errors in a line, files of settings, lists, longer runs, eval."""
 
 import json
+import shutil
 import subprocess
 import sys
 
@@ -51,9 +52,30 @@ def test_a_shell_completes_commands_options_and_tasks(capsys):
         ask = f"COMP_WORDS=({words}); COMP_CWORD={len(before)}; _dico; printf '%s\\n' \"${{COMPREPLY[@]}}\""
         done = subprocess.run(["bash", "-c", script + ask], capture_output=True, text=True, check=True)
         assert set(done.stdout.split()) == expected, last
-    assert main(["completion", "zsh"]) == 0
-    assert "bashcompinit" in capsys.readouterr().out
     assert main(["completion", "fish"]) == 2
+
+
+ZSH = """
+zmodload zsh/zpty
+zpty shell zsh -f -i
+zpty -w shell "source $1; print -r ready''made"
+zpty -r shell seen '*readymade*'
+zpty -n -w shell $'dico exp\\t--wh\\t'
+zpty -r shell seen '*export*--where*' && print completed
+"""
+"""A zsh without settings of its own, at whose prompt is typed; it reads until it sees the pattern."""
+
+
+@pytest.mark.skipif(shutil.which("zsh") is None, reason="no zsh")
+def test_zsh_completes_at_its_prompt(capsys, tmp_path, monkeypatch):
+    from dico.commands import main
+
+    assert main(["completion", "zsh"]) == 0
+    (tmp_path / "dico.zsh").write_text(capsys.readouterr().out)
+    monkeypatch.setenv("ZDOTDIR", str(tmp_path))  # its cache of completions goes there
+    words = ["zsh", "-f", "-c", ZSH, "zsh", str(tmp_path / "dico.zsh")]
+    done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=20)
+    assert done.stdout.strip() == "completed"
 
 
 LINES = {
