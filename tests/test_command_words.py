@@ -4,6 +4,7 @@ import json
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from command_line import dico, parse
@@ -231,6 +232,26 @@ def test_the_preset_is_named_and_a_long_run_is_estimated(capsys, tmp_path, monke
     assert status == 0
     assert "(preset quick)" in out
     assert out.count("all 80 frames will take about") == 1
+    assert "roughly" not in out
+
+
+def test_a_long_iteration_is_estimated_before_it_begins(capsys, monkeypatch):
+    """By the operations of the networks, which a count by hand confirms."""
+    from dico.commands._estimate import iteration_seconds, operations
+    from dico.training.population import Population
+
+    population = Population(Config(**(SMALL | {"task": "navigation"})))
+    (learner,) = population.learners
+    numel = sum(each.numel() for module in (learner.policy, learner.critic) for each in module.parameters()) / 2
+    n = learner.team.n_agents
+    assert operations(population.config, learner) == 2 * n * numel * (40 + 3 * 2 * 40)
+    assert 0 < iteration_seconds(population) < 10  # a small one is not announced
+    display = PlainProgress(Console(width=200))
+    display.begin(population, Path("run"))
+    assert "roughly" not in capsys.readouterr().out
+    monkeypatch.setattr("dico.commands._progress.iteration_seconds", lambda population: 3600.0)
+    display.begin(population, Path("run"))
+    assert "roughly 60 min for each of 2 batches, 2.0 h for all; --preset quick" in capsys.readouterr().out
 
 
 def test_a_notebook_gets_plain_lines(monkeypatch):

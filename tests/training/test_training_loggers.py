@@ -69,7 +69,7 @@ def test_who_is_not_logged_in_learns_it_before_a_folder_is_made(tmp_path, monkey
     fake.login, fake.init = lambda **options: True, fail  # it is known, and cannot be reached
     ended = []
     first = SimpleNamespace(begin=lambda *_: None, say=print, iteration=print, end=lambda: ended.append("first"))
-    with pytest.raises(RunError, match="No API key .* dico resume"):
+    with pytest.raises(RunError, match=r"No API key .* dico resume"):
         train(Config(**TINY), tmp_path / "run", device="cpu", observers=[first, WandB()])
     assert ended == ["first"]  # who never began is told of no end
 
