@@ -45,7 +45,7 @@ REFUSED = {
     "import dico.adapters.torchrl": "torchrl",
     "import dico.adapters.benchmarl as ours; ours.DicoModelConfig": "benchmarl",
     "import dico.adapters.pettingzoo": "pettingzoo",
-    "from dico.commands import main; raise SystemExit(main(['train', 'navigation']))": "train",
+    "import sys, dico.__main__ as ours; sys.argv[1:] = ['train', 'navigation']; sys.exit(ours.main())": "train",
 }
 """What the method alone cannot do, and the extra that its error must name."""
 LIGHT = ("jaxtyping", "numpy", "rich", "safetensors", "tyro")
