@@ -122,7 +122,7 @@ def test_a_metric_of_ones_own_and_a_budget(capsys, tmp_path):
 
 
 def test_minutes_are_measured_once(capsys, tmp_path):
-    words = (*MAXIMIZE, "--seeds", "1", "--minutes", "0.02")
+    words = (*MAXIMIZE, "--seeds", "1", "--minutes", "0.5")
     status, _, err = dico(capsys, *words)
     assert status == 0, err
     first = read(tmp_path / "runs" / "tune-navigation-reward" / "answer.json")
