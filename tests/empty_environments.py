@@ -25,7 +25,7 @@ SMALL = (
 TRAIN = f"train navigation {SMALL}"
 USES = {
     "train": [TRAIN, "eval run --episodes 2", "export run --snd 1 --to policy.pt2", "report run --no-figures"],
-    "viz": [TRAIN, "report run --figures figures"],
+    "viz": [TRAIN, "report run"],
     "export": [TRAIN, "export run --snd 1 --to policy.onnx"],
     "tensorboard": [f"{TRAIN} --tensorboard"],
     "wandb": [f"{TRAIN} --wandb"],
