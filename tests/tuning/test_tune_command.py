@@ -1,6 +1,8 @@
 """`dico tune`: what it finds and writes, that it goes on where it was interrupted, and what it refuses."""
 
+import itertools
 import json
+from types import SimpleNamespace
 
 import pytest
 from command_line import dico
@@ -121,12 +123,17 @@ def test_a_metric_of_ones_own_and_a_budget(capsys, tmp_path):
     assert "the target is met at a desired diversity of 0.6" in out
 
 
-def test_minutes_are_measured_once(capsys, tmp_path):
-    words = (*MAXIMIZE, "--seeds", "1", "--minutes", "0.5")
+def test_minutes_are_measured_once(capsys, tmp_path, monkeypatch):
+    """By a clock that finds each batch to take 0.1 s, however busy the machine is."""
+    ticks = (0.1 * k for k in itertools.count())
+    monkeypatch.setattr("dico.tuning.halving.time", SimpleNamespace(perf_counter=lambda: next(ticks)))
+    words = (*MAXIMIZE, "--seeds", "1", "--minutes", "0.02")
     status, _, err = dico(capsys, *words)
     assert status == 0, err
+    assert next(ticks) == pytest.approx(0.2)  # it was looked at before and after, once
     first = read(tmp_path / "runs" / "tune-navigation-reward" / "answer.json")
     assert dico(capsys, *words)[0] == 0
+    assert next(ticks) == pytest.approx(0.3)  # and not again
     assert read(tmp_path / "runs" / "tune-navigation-reward" / "answer.json") == first
 
 
