@@ -6,7 +6,7 @@ export GOMP_SPINCOUNT ?= 1000
 # A folder of its own for each demo, so that none writes over another.
 DEMO := runs/demo-$(shell date +%Y%m%d-%H%M%S)
 
-.PHONY: demo test test-all lint docs bench fuzz soak clean
+.PHONY: demo test test-all test-newest check-package lint docs bench fuzz soak clean
 
 # The demo needs a part of what the tests do; whoever has installed for these has it.
 demo: .venv/demo
@@ -44,6 +44,15 @@ bench: .venv/installed
 	$(BIN)/python benchmarks/snd.py
 	$(BIN)/python benchmarks/tasks.py
 	$(BIN)/python benchmarks/train.py
+
+# Wheel and source distribution as strangers get them: checked, and installed into empty environments, an extra in each.
+check-package: .venv/installed
+	$(BIN)/python tests/empty_environments.py
+
+# The newest released torch, TorchRL, BenchMARL and VMAS, and whose it is if something breaks; no part of .ci/run.
+TORCH ?= torch
+test-newest:
+	$(PYTHON) tests/newest.py --torch "$(TORCH)"
 
 # The site, into build/site: its notebooks are run, and a warning is an error.
 docs: .venv/docs

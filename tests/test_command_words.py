@@ -1,8 +1,10 @@
 """The command line around a training: version, errors in a line, files of settings, lists, longer runs, eval."""
 
 import json
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from command_line import dico, parse
@@ -51,9 +53,30 @@ def test_a_shell_completes_commands_options_and_tasks(capsys):
         ask = f"COMP_WORDS=({words}); COMP_CWORD={len(before)}; _dico; printf '%s\\n' \"${{COMPREPLY[@]}}\""
         done = subprocess.run(["bash", "-c", script + ask], capture_output=True, text=True, check=True)
         assert set(done.stdout.split()) == expected, last
-    assert main(["completion", "zsh"]) == 0
-    assert "bashcompinit" in capsys.readouterr().out
     assert main(["completion", "fish"]) == 2
+
+
+ZSH = """
+zmodload zsh/zpty
+zpty shell zsh -f -i
+zpty -w shell "source $1; print -r ready''made"
+zpty -r shell seen '*readymade*'
+zpty -n -w shell $'dico exp\\t--wh\\t'
+zpty -r shell seen '*export*--where*' && print completed
+"""
+"""A zsh without settings of its own, at whose prompt is typed; it reads until it sees the pattern."""
+
+
+@pytest.mark.skipif(shutil.which("zsh") is None, reason="no zsh")
+def test_zsh_completes_at_its_prompt(capsys, tmp_path, monkeypatch):
+    from dico.commands import main
+
+    assert main(["completion", "zsh"]) == 0
+    (tmp_path / "dico.zsh").write_text(capsys.readouterr().out)
+    monkeypatch.setenv("ZDOTDIR", str(tmp_path))  # its cache of completions goes there
+    words = ["zsh", "-f", "-c", ZSH, "zsh", str(tmp_path / "dico.zsh")]
+    done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=20)
+    assert done.stdout.strip() == "completed"
 
 
 LINES = {
@@ -218,6 +241,26 @@ def test_the_preset_is_named_and_a_long_run_is_estimated(capsys, tmp_path, monke
     assert status == 0
     assert "(preset quick)" in out
     assert out.count("all 80 frames will take about") == 1
+    assert "roughly" not in out
+
+
+def test_a_long_iteration_is_estimated_before_it_begins(capsys, monkeypatch):
+    """By the operations of the networks, which a count by hand confirms."""
+    from dico.commands._estimate import iteration_seconds, operations
+    from dico.training.population import Population
+
+    population = Population(Config(**(SMALL | {"task": "navigation"})))
+    (learner,) = population.learners
+    numel = sum(each.numel() for module in (learner.policy, learner.critic) for each in module.parameters()) / 2
+    n = learner.team.n_agents
+    assert operations(population.config, learner) == 2 * n * numel * (40 + 3 * 2 * 40)
+    assert 0 < iteration_seconds(population) < 10  # a small one is not announced
+    display = PlainProgress(Console(width=200))
+    display.begin(population, Path("run"))
+    assert "roughly" not in capsys.readouterr().out
+    monkeypatch.setattr("dico.commands._progress.iteration_seconds", lambda population: 3600.0)
+    display.begin(population, Path("run"))
+    assert "roughly 60 min for each of 2 batches, 2.0 h for all; --preset quick" in capsys.readouterr().out
 
 
 def test_a_notebook_gets_plain_lines(monkeypatch):

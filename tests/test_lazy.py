@@ -33,3 +33,17 @@ def test_what_there_is_not_is_told_as_usual(module):
     with pytest.raises(AttributeError, match=f"module '{module.__name__}' has no attribute 'nothing'"):
         _ = module.nothing
     assert not hasattr(module, "_nothing")
+
+
+def test_adapters_name_the_extra_that_is_missing():
+    """In a process where none of the libraries can be imported."""
+    code = """
+import importlib, sys
+sys.modules.update(dict.fromkeys(["benchmarl", "gymnasium", "hydra", "numpy", "pettingzoo", "tensordict", "torchrl"]))
+for name in ("torchrl", "benchmarl", "pettingzoo"):
+    try:
+        importlib.import_module(f"dico.adapters.{name}")
+    except ImportError as error:
+        print(str(error).rpartition(" ")[2])
+"""
+    assert python(code) == ['"dico-marl[torchrl]"', '"dico-marl[benchmarl]"', '"dico-marl[pettingzoo]"']

@@ -1,5 +1,7 @@
 """Which diversity, and does it pay: intervals that cover the truth as often as they say, whoever leads."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from made_up import made_up
@@ -17,33 +19,31 @@ CURVES = {
 }
 
 
-def sweeps(curve, seeds, scatter=None, count=SWEEPS):
-    """Made-up sweeps of known means: each level's seeds scatter by 1, or by what is said of it."""
+@cache  # several tests look at the same ones
+def sweeps(name, seeds, narrowest=1.0, widest=1.0):
+    """The answers of made-up sweeps of known means: each level's seeds scatter by 1, or by more from level to level."""
     draw = np.random.default_rng(7)
-    wide = np.ones(len(curve)) if scatter is None else scatter
-    for _ in range(count):
-        values = curve[:, None] + wide[:, None] * draw.standard_normal((len(curve), seeds))
-        yield answer(dict(zip(LEVELS, values, strict=True)))
+    curve, wide = CURVES[name], np.linspace(narrowest, widest, len(LEVELS))
+    noise = (wide[:, None] * draw.standard_normal((len(curve), seeds)) for _ in range(SWEEPS))
+    return [answer(dict(zip(LEVELS, curve[:, None] + each, strict=True))) for each in noise]
 
 
-@pytest.mark.parametrize("seeds", [4, 6])
-@pytest.mark.parametrize("name", CURVES)
+@pytest.mark.parametrize(("name", "seeds"), [*((name, 4) for name in CURVES), ("several are best", 6)])
 def test_the_gains_interval_covers_the_truth_as_often_as_it_says(name, seeds):
     curve = CURVES[name]
     truth = curve[1:].max() - curve[0]
-    covered = np.mean([found.gain_low <= truth <= found.gain_high for found in sweeps(curve, seeds)])
+    covered = np.mean([found.gain_low <= truth <= found.gain_high for found in sweeps(name, seeds)])
     assert 0.90 <= covered <= 0.99
 
 
 def test_and_where_some_levels_scatter_more_than_others():
-    curve = CURVES["several are best"]
-    found = list(sweeps(curve, 5, scatter=np.linspace(0.3, 2.0, 8)))
+    found = sweeps("several are best", 5, narrowest=0.3, widest=2.0)
     assert 0.90 <= np.mean([each.gain_low <= 3.0 <= each.gain_high for each in found]) <= 0.99
 
 
 def test_the_best_of_many_alike_is_not_believed():
     """Of eight levels that are all alike one always leads: by more than 0, which a bare difference would believe."""
-    found = list(sweeps(CURVES["nothing matters"], 4))
+    found = sweeps("nothing matters", 4)
     assert np.mean([each.gain > 0 for each in found]) > 0.8
     assert np.mean([each.outcome == "diversity pays" for each in found]) < 0.05
     assert np.mean([each.outcome == "not separable" for each in found]) > 0.85
@@ -55,14 +55,14 @@ def test_the_best_of_many_alike_is_not_believed():
 @pytest.mark.parametrize("name", ["one is best", "several are best"])
 def test_the_truly_best_is_among_those_that_cannot_be_told_apart(name):
     best = set(np.array(LEVELS)[CURVES[name] == CURVES[name].max()])
-    found = list(sweeps(CURVES[name], 4))
+    found = sweeps(name, 4)
     for level in best:
         assert np.mean([level in each.alike for each in found]) > 0.9
     assert np.mean([each.outcome == "diversity pays" for each in found]) > 0.6
 
 
 def test_where_diversity_costs_homogeneous_is_enough():
-    found = list(sweeps(CURVES["diversity costs"], 5))
+    found = sweeps("diversity costs", 4)
     assert np.mean([each.outcome == "homogeneous is enough" for each in found]) > 0.9
     assert np.mean([each.low == 0.0 for each in found]) > 0.95
     assert np.median([each.p_beats_homogeneous for each in found]) < 0.5

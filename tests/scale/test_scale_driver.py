@@ -20,6 +20,8 @@ from dico.training.population import Population
 from dico.training.session import resume
 from dico.training.stopping import Interrupted
 
+pytestmark = pytest.mark.unchecked  # trains again and again; shapes are checked elsewhere
+
 
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory):

@@ -1,11 +1,7 @@
-"""Train or resume in a process of its own, which kills itself at a chosen moment.
-
-usage: run_and_die.py FOLDER ALGORITHM MOMENT      (never, iteration-K, or a function of dico.training.checkpoint)
-"""
+"""Train or resume in a process of its own, which kills itself at a chosen moment."""
 
 import os
 import signal
-import sys
 from pathlib import Path
 
 import torch
@@ -43,8 +39,8 @@ class DieAfter:
             die()
 
 
-def main() -> None:
-    folder, algorithm, moment = sys.argv[1:]
+def run_and_die(folder: str, algorithm: str, moment: str) -> None:
+    """The moment is never, iteration-K, or named after what is done then."""
     torch.set_num_threads(1)
     observers = []
     if moment.startswith("iteration-"):
@@ -64,7 +60,3 @@ def main() -> None:
         session.resume(folder, observers=observers)
     else:
         session.train(preset("quick", algorithm=algorithm, **SMALL), folder, observers=observers, checkpoint_every=2)
-
-
-if __name__ == "__main__":
-    main()

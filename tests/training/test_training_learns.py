@@ -11,6 +11,7 @@ from dico.training.algorithms import ALGORITHMS
 from dico.training.population import Population
 from dico.training.rollout import Rollout
 
+pytestmark = pytest.mark.unchecked  # thousands of updates, at a third of the time; shorter trainings check the shapes
 SMALL = {
     "seeds": 2, "hidden": (32, 32), "lr": 3e-3, "gradient": "straight_through", "action_loss": "merged",
 }  # fmt: skip

@@ -1,15 +1,21 @@
-"""Loggers: what reaches TensorBoard and Weights & Biases, and an observer of your own."""
+"""Loggers: what reaches TensorBoard, Weights & Biases and MLflow, and an observer of your own."""
 
+import json
+import re
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+from dico.commands import main
+from dico.runs import RunError, load
 from dico.training.config import Config
 from dico.training.loggers import TensorBoard, WandB
 from dico.training.observers import Observer
 from dico.training.session import train
 
+DOCS = Path(__file__).parents[2] / "docs"
 TINY = {"hidden": (8,), "envs": 4, "frames_per_batch": 40, "frames": 80, "epochs": 1, "minibatch": 40, "seeds": 1,
         "snd": ("0.3", "free")}  # fmt: skip
 
@@ -35,7 +41,7 @@ def test_wandb_gets_one_run_with_every_members_metrics(tmp_path, monkeypatch):
             log=lambda values, step: logged.append((step, values)), finish=lambda: finished.append(1)
         )
 
-    monkeypatch.setitem(sys.modules, "wandb", SimpleNamespace(init=init))
+    monkeypatch.setitem(sys.modules, "wandb", SimpleNamespace(init=init, login=lambda **options: True, Error=OSError))
     run = train(Config(**TINY, task="tag"), tmp_path / "run", device="cpu", observers=[WandB()])
     assert [step for step, _ in logged] == [40, 80]
     assert begun[0]["config"]["task"] == "tag"
@@ -43,6 +49,91 @@ def test_wandb_gets_one_run_with_every_members_metrics(tmp_path, monkeypatch):
     row = next(row for row in run.rows() if row["iteration"] == 2)
     name = f"{run.members[0].name}/{row['group']}/reward"
     assert logged[1][1][name] == pytest.approx(row["reward"])
+
+
+def test_who_is_not_logged_in_learns_it_before_a_folder_is_made(tmp_path, monkeypatch, capsys):
+    class WandBError(Exception):
+        pass
+
+    def fail(**options):
+        raise WandBError("No API key configured.")
+
+    fake = SimpleNamespace(login=fail, Error=WandBError)
+    monkeypatch.setitem(sys.modules, "wandb", fake)
+    words = ["train", "navigation", "--wandb", "--run", str(tmp_path / "run"), "--device", "cpu"]
+    assert main(words) == 2
+    said = capsys.readouterr().err
+    assert "error: --wandb: No API key configured. WANDB_MODE=offline" in said
+    assert len(said.splitlines()) == 1
+    assert not (tmp_path / "run").exists()
+    fake.login, fake.init = lambda **options: True, fail  # it is known, and cannot be reached
+    ended = []
+    first = SimpleNamespace(begin=lambda *_: None, say=print, iteration=print, end=lambda: ended.append("first"))
+    with pytest.raises(RunError, match=r"No API key .* dico resume"):
+        train(Config(**TINY), tmp_path / "run", device="cpu", observers=[first, WandB()])
+    assert ended == ["first"]  # who never began is told of no end
+
+
+@pytest.mark.slow
+def test_wandb_offline_has_every_value_on_the_disk(tmp_path, monkeypatch):
+    """By the package itself; its file holds keys and values as text."""
+    pytest.importorskip("wandb")
+    monkeypatch.setenv("WANDB_MODE", "offline")
+    monkeypatch.setenv("WANDB_SILENT", "true")
+    run = train(Config(**TINY), tmp_path / "run", device="cpu", observers=[WandB()])
+    (written,) = (run.folder / "wandb").glob("offline-run-*/*.wandb")
+    content = written.read_bytes()
+    for row in run.rows():
+        for name in ("reward", "snd", "scale"):
+            assert f"{run.members[row['member']].name}/{name}".encode() in content
+            assert json.dumps(row[name]).encode() in content
+
+
+MLFLOW = re.search(r"```python\n(import re\n\nimport mlflow.*?)```", (DOCS / "acting.md").read_text(), re.DOTALL)
+"""The example of the page, whole."""
+
+
+def test_the_example_for_mlflow_names_members_and_groups_apart(tmp_path, monkeypatch):
+    """Names as MLflow takes them: letters, digits and ``_-. :/``."""
+    logged = {}
+    fake = SimpleNamespace(
+        start_run=lambda run_name: None,
+        set_tag=lambda name, text: None,
+        log_metrics=lambda values, step: logged.update({(name, step): value for name, value in values.items()}),
+        end_run=lambda: logged.update(ended=True),
+    )
+    monkeypatch.setitem(sys.modules, "mlflow", fake)
+    monkeypatch.chdir(tmp_path)
+    assert MLFLOW is not None
+    watcher = {}
+    exec(MLFLOW[1].partition("\n\nconfig = ")[0], watcher)
+    levels = {"snd": (">=0.3", "<=0.3")}
+    run = train(Config(**(TINY | levels), task="tag"), "run", device="cpu", observers=[watcher["MLflow"]()])
+    assert logged.pop("ended")
+    assert len(logged) == 2 * len(run.rows())
+    assert all(re.fullmatch(r"[\w\-. :/]+", name) for name, _ in logged)
+    assert sorted(logged.values()) == sorted(row[key] for row in run.rows() for key in ("reward", "snd"))
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_the_example_for_mlflow_runs_with_mlflow(tmp_path, monkeypatch):
+    mlflow = pytest.importorskip("mlflow")
+    pytest.importorskip("sqlalchemy", reason="without it mlflow-skinny has no store of its own")
+    monkeypatch.chdir(tmp_path)
+    mlflow.set_tracking_uri(f"sqlite:///{tmp_path / 'mlflow.db'}")
+    assert MLFLOW is not None
+    exec(MLFLOW[1], {})
+    (logged,) = mlflow.search_runs(output_format="list")
+    (folder,) = (tmp_path / "runs").iterdir()
+    run = load(folder)
+    assert (logged.info.run_name, logged.info.status) == (folder.name, "FINISHED")
+    rewards = [
+        value.value
+        for name in sorted(logged.data.metrics) if name.endswith("/reward")
+        for value in mlflow.MlflowClient().get_metric_history(logged.info.run_id, name)
+    ]  # fmt: skip
+    assert rewards == [row["reward"] for member in (0, 1) for row in run.rows() if row["member"] == member]
 
 
 def test_an_own_observer_sees_all_and_is_told_the_end(tmp_path):

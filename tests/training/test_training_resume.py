@@ -1,16 +1,14 @@
 """A run that is killed and resumed equals one that never was, to the bit."""
 
 import json
+import multiprocessing
 import random
 import signal
-import subprocess
-import sys
 import time
-from pathlib import Path
 
 import pytest
 import torch
-from run_and_die import SMALL
+from run_and_die import SMALL, run_and_die
 from safetensors import SafetensorError
 
 import dico
@@ -19,11 +17,21 @@ from dico.runs import RunError, load
 from dico.training import session
 from dico.training.lock import alone
 
-SCRIPT = Path(__file__).with_name("run_and_die.py")
+PROCESSES = multiprocessing.get_context("forkserver")
+PROCESSES.set_forkserver_preload(["torch", "dico.experiments", "dico.training.session"])
+"""Processes of their own, of which only the first has to import torch."""
+
+
+def start(folder, algorithm, moment="never"):
+    process = PROCESSES.Process(target=run_and_die, args=(str(folder), algorithm, moment))
+    process.start()
+    return process
 
 
 def run(folder, algorithm, moment="never"):
-    return subprocess.run([sys.executable, str(SCRIPT), str(folder), algorithm, moment], check=False).returncode
+    process = start(folder, algorithm, moment)
+    process.join()
+    return process.exitcode
 
 
 def metrics(folder):
@@ -69,13 +77,13 @@ def test_a_killed_run_resumes_exactly(tmp_path, whole, algorithm, moments):
 @pytest.mark.parametrize("algorithm", ["ippo", "maddpg"])
 def test_a_run_killed_at_a_random_moment_resumes_exactly(tmp_path, whole, algorithm):
     folder = tmp_path / "killed"
-    process = subprocess.Popen([sys.executable, str(SCRIPT), str(folder), algorithm, "never"])
+    process = start(folder, algorithm)
     deadline = time.monotonic() + 60
-    while not (folder / "config.json").exists() and process.poll() is None and time.monotonic() < deadline:
+    while not (folder / "config.json").exists() and process.is_alive() and time.monotonic() < deadline:
         time.sleep(0.01)
-    time.sleep(random.uniform(0, 0.5))  # any moment will do
+    time.sleep(random.uniform(0, 0.3))  # any moment will do
     process.kill()
-    process.wait()
+    process.join()
     assert run(folder, algorithm) == 0
     assert metrics(folder) == metrics(whole[algorithm])
 

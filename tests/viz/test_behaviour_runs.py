@@ -20,6 +20,7 @@ from dico.runs.evaluation import evaluate
 from dico.runs.schema import COMMON
 from dico.tasks import TASKS
 
+pytestmark = pytest.mark.unchecked  # trains and draws: twice as fast so
 EPISODES = 6
 PAIRED = 80
 """Episodes in cross play."""

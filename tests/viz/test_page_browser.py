@@ -24,7 +24,7 @@ from dico.viz.report import write_report
 
 LEVELS = ("0", "0.5", "free")
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=NONE_HERE)
+pytestmark = [pytest.mark.unchecked, pytest.mark.skipif(CHROMIUM is None, reason=NONE_HERE)]
 browser, opened = fixtures()
 
 

@@ -14,7 +14,7 @@ from dico.runs.episodes import STREAM, record
 from dico.tasks import map_state
 from dico.viz.report import write_report
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=NONE_HERE)
+pytestmark = [pytest.mark.unchecked, pytest.mark.skipif(CHROMIUM is None, reason=NONE_HERE)]
 browser, opened = fixtures()
 
 DRAGGED = {"dispersion": "food 1", "sampling": "peak 0", "tag": "obstacle 0", "reverse-transport": "package 0"}

@@ -15,7 +15,7 @@ from dico.runs import load
 from dico.viz.page.finding import finding
 from dico.viz.report import write_report
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=NONE_HERE)
+pytestmark = [pytest.mark.unchecked, pytest.mark.skipif(CHROMIUM is None, reason=NONE_HERE)]
 browser, opened = fixtures()
 SMALL_PHONE = {"width": 360, "height": 740}
 

@@ -15,7 +15,7 @@ from dico.tasks.sampling import CELLS
 from dico.viz.page.live import KNOWN
 from dico.viz.report import write_report
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=NONE_HERE)
+pytestmark = [pytest.mark.unchecked, pytest.mark.skipif(CHROMIUM is None, reason=NONE_HERE)]
 browser, opened = fixtures()
 
 TASKS = [task.name for task in KNOWN]

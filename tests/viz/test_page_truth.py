@@ -25,7 +25,7 @@ from dico.viz.page.networks import encode_policy
 from dico.viz.page.scenes import encode_scene
 from dico.viz.report import write_report
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=NONE_HERE)
+pytestmark = [pytest.mark.unchecked, pytest.mark.skipif(CHROMIUM is None, reason=NONE_HERE)]
 browser, opened = fixtures()
 run, found = report_fixtures("truth")
 

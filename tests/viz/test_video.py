@@ -17,6 +17,7 @@ from dico.viz.video import Video, write_video
 navigation, dispersion = map(fixture_of, ("navigation", "dispersion"))
 
 
+@pytest.mark.unchecked  # long; shapes are checked elsewhere
 def test_an_mp4_has_every_step_and_a_last_second(navigation, tmp_path):
     video = animate_episode(choose(navigation), seed=1, with_map=True, fps=10, dpi=50)
     path = write_video(video, tmp_path / "video.mp4")
@@ -32,6 +33,7 @@ def test_an_mp4_has_every_step_and_a_last_second(navigation, tmp_path):
     assert [each.name for each in tmp_path.iterdir()] == ["video.mp4"]
 
 
+@pytest.mark.unchecked  # long; shapes are checked elsewhere
 def test_a_gif_has_the_same_pictures(dispersion, tmp_path):
     video = animate_episode(choose(dispersion), with_map=False, fps=20, dpi=50)
     images = list(video.images)
@@ -71,6 +73,7 @@ def test_a_gif_is_no_faster_than_browsers_show_it(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.unchecked  # long; shapes are checked elsewhere
 def test_pictures_change_with_time_and_stand_in_the_end(navigation):
     images = list(animate_episode(choose(navigation, ["free"]), with_map=False, fps=5, dpi=50).images)
     assert len(images) == 106

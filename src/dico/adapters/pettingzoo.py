@@ -3,18 +3,20 @@
 import json
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from dico.random import Random
-from dico.tasks import Task, check_groups, from_settings
-
 try:
+    import numpy as np
     from gymnasium import spaces
     from pettingzoo import ParallelEnv
-except ImportError as missing:
-    raise ImportError('dico.adapters.pettingzoo needs pettingzoo: pip install "dico-marl[pettingzoo]"') from missing
+except ModuleNotFoundError as missing:
+    raise ImportError(
+        f'dico.adapters.pettingzoo needs {missing.name}: pip install "dico-marl[pettingzoo]"'
+    ) from missing
+
+from dico.random import Random  # which need numpy too
+from dico.tasks import Task, check_groups, from_settings
 
 
 class TaskEnv(ParallelEnv[str, np.ndarray, np.ndarray]):

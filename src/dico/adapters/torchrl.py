@@ -7,13 +7,17 @@ into a ``ProbabilisticActor`` and from there into any actor-critic loss.
 from collections.abc import Sequence
 
 import torch
-from tensordict import TensorDictBase
-from tensordict.nn import TensorDictModuleBase
-from tensordict.utils import NestedKey
 from torch import Tensor
 
 from dico._checks import check_choice
 from dico.policy import DiCo
+
+try:
+    from tensordict import TensorDictBase
+    from tensordict.nn import TensorDictModuleBase
+    from tensordict.utils import NestedKey
+except ModuleNotFoundError as missing:
+    raise ImportError(f'dico.adapters.torchrl needs {missing.name}: pip install "dico-marl[torchrl]"') from missing
 
 REFRESHES = ("grad", "both", "never")
 

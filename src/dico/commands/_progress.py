@@ -14,6 +14,7 @@ from rich.live import Live
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from dico.commands._estimate import iteration_seconds
 from dico.members import level_text, member_of, text_of, varying
 from dico.metrics import METRICS
 from dico.scale.following import Following
@@ -25,6 +26,8 @@ NOTEBOOK = "JPY_PARENT_PID"
 """What Jupyter sets for its kernels, and so for what they start."""
 LONG = 60.0
 """Seconds of a training from which on it is said beforehand how long it will take."""
+SILENT = 10.0
+"""Seconds of an iteration from which on a rough estimate is given before the first one."""
 IN_A_TABLE, IN_A_LINE = 24, 12
 """Levels that are shown; of more, so many are chosen evenly."""
 
@@ -79,6 +82,15 @@ class Display(ABC):
         self.population = population
         self.compiling, self.estimated = population.stage.compiles, False
         self.say(_title(population, folder) + self.remark)
+        if not isinstance(population, Following) and population.stage.device.type == "cpu":
+            self._warn(iteration_seconds(population), population)
+
+    def _warn(self, each: float, population: AnyPopulation) -> None:
+        """Of a first iteration that will take long, before it."""
+        left = population.config.iterations - population.iteration
+        if left and each > SILENT:
+            whole = f"{duration(each)} for each of {left:,} batches, {duration(each * left)} for all"
+            self.say(f"on this CPU the networks take roughly {whole}; --preset quick takes minutes")
 
     def say(self, message: str) -> None:
         """A line."""

@@ -30,6 +30,12 @@ complete -o default -F _dico dico
 """
 """For bash, and for zsh by its bashcompinit; where nothing fits, the shell completes files."""
 
+ZSH = """\
+(( $+functions[compdef] )) || { autoload -Uz compinit && compinit; }
+autoload -Uz bashcompinit && bashcompinit
+"""
+"""bashcompinit stands on compinit, which a bare zsh has not called."""
+
 
 @dataclass(frozen=True)
 class Options:
@@ -42,8 +48,8 @@ class Options:
 def run(options: Options, console: Console) -> int:
     """Print the script."""
     check_choice("shell", options.shell, SHELLS)
-    before = "autoload -Uz bashcompinit && bashcompinit\n" if options.shell == "zsh" else ""
-    console.print(before + script(), markup=False, highlight=False, soft_wrap=True, end="")
+    before = {"bash": "", "zsh": ZSH}
+    console.print(before[options.shell] + script(), markup=False, highlight=False, soft_wrap=True, end="")
     return 0
 
 

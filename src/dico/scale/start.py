@@ -21,7 +21,7 @@ from dico.training.checkpoint import newest_whole
 from dico.training.config import Config
 from dico.training.lock import alone
 from dico.training.memory import Plan
-from dico.training.observers import Observer
+from dico.training.observers import Observer, watched
 from dico.training.options import SessionOptions
 from dico.training.session import check_free, place_for, read_config
 from dico.training.stopping import Interrupted, stopping
@@ -122,9 +122,7 @@ def _drive(
                 observer.iteration(*news)
 
     try:
-        for observer in observers:
-            observer.begin(following, pieces.run)
-        with stopping(say) as stop:
+        with watched(observers, following, pieces.run), stopping(say) as stop:
             drive.run(stop, look)
     except KeyboardInterrupt:
         raise Interrupted(f"stopped at once; each piece keeps its newest checkpoint; go on with: {again}") from None
@@ -134,8 +132,6 @@ def _drive(
         if drive.left:
             drive.driver.ask_to_stop()
         backend.close()
-        for observer in observers:
-            observer.end()
         if not _all_finished(pieces):
             show_rows(pieces)
     if drive.failures:

@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from dico.metrics import METRICS
+from dico.runs import RunError
 from dico.tasks import OUTCOMES
 from dico.training.blocks import AnyPopulation
 
 LOGGED = ("reward", "snd", "snd_hat", "scale", "action_bound_violation")
+OFFLINE = "WANDB_MODE=offline keeps all on this disk; `wandb sync` sends it later."
 
 
 class TensorBoard:
@@ -42,7 +44,10 @@ class TensorBoard:
 
 
 class WandB:
-    """The population's metrics into one Weights & Biases run; WANDB_MODE=offline works."""
+    """The population's metrics into one Weights & Biases run; WANDB_MODE=offline works.
+
+    Whoever is not logged in learns of it here, before a folder is made.
+    """
 
     def __init__(self):
         try:
@@ -50,11 +55,19 @@ class WandB:
         except ImportError:
             raise ValueError('--wandb needs wandb: pip install "dico-marl[wandb]"') from None
         self.wandb: Any = wandb
+        try:
+            wandb.login(verify=False)
+        except wandb.Error as error:
+            raise ValueError(f"--wandb: {error} {OFFLINE}") from None
 
     def begin(self, population: AnyPopulation, folder: Path) -> None:
         """Start the run."""
         self.names = [member.name for member in population.members]
-        self.run = self.wandb.init(project="dico", name=folder.name, dir=str(folder), config=asdict(population.config))
+        settings = asdict(population.config)
+        try:
+            self.run = self.wandb.init(project="dico", name=folder.name, dir=str(folder), config=settings)
+        except self.wandb.Error as error:
+            raise RunError(f"--wandb: {error} {OFFLINE} The run began: dico resume {folder} --wandb") from None
 
     def say(self, message: str) -> None:
         """Messages are the progress display's."""

@@ -1,6 +1,7 @@
 """Who watches a training: a progress display, loggers, your own."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -26,3 +27,17 @@ class Observer(Protocol):
     def end(self) -> None:
         """After the last, also if interrupted."""
         ...
+
+
+@contextmanager
+def watched(observers: Sequence[Observer], population: Any, folder: Path) -> Iterator[None]:
+    """A training that they watch: whoever has begun is told the end, however it comes; one that could not is not."""
+    begun: list[Observer] = []
+    try:
+        for observer in observers:
+            observer.begin(population, folder)
+            begun.append(observer)
+        yield
+    finally:
+        for observer in begun:
+            observer.end()

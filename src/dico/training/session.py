@@ -28,7 +28,7 @@ from dico.training.config import Config
 from dico.training.lock import LOCK, alone
 from dico.training.longer import lengthen, rewrite_config
 from dico.training.machine import machine
-from dico.training.observers import Observer
+from dico.training.observers import Observer, watched
 from dico.training.options import SessionOptions
 from dico.training.seeking import Seeker
 from dico.training.staging import working_compiler
@@ -131,19 +131,15 @@ class Session:
         if again:
             self._go_back()
         try:
-            for observer in self.observers:
-                observer.begin(population, folder)
-            self._announce(*sizes, again=again)
-            enough = enough_memory(population.stage.device, population.at_once, f"dico resume {folder}")
-            with enough, working_compiler(), stopping(self._say) as stop:
-                self._iterate(stop)
+            with watched(self.observers, population, folder):
+                self._announce(*sizes, again=again)
+                enough = enough_memory(population.stage.device, population.at_once, f"dico resume {folder}")
+                with enough, working_compiler(), stopping(self._say) as stop:
+                    self._iterate(stop)
         except KeyboardInterrupt:
             newest = next(read_checkpoints(folder), None)
             left = f"the newest checkpoint is at {newest.frames:,} frames" if newest else "no checkpoint yet"
             raise Interrupted(f"stopped at once; {left}; go on with: dico resume {folder}") from None
-        finally:
-            for observer in self.observers:
-                observer.end()
         if not population.finished:
             raise Interrupted(f"stopped at {population.frames:,} frames; go on with: dico resume {folder}")
         return load(folder)

@@ -15,10 +15,9 @@ try:
     from dico.adapters.benchmarl.register import register
     from dico.adapters.benchmarl.tasks import DicoTask
 except ModuleNotFoundError as missing:
-    if missing.name in ("benchmarl", "hydra", "tensordict", "torchrl", "vmas", "yaml"):
-        raise ImportError(
-            f'dico.adapters.benchmarl needs {missing.name}: pip install "dico-marl[benchmarl]"'
-        ) from missing
+    package = (missing.name or "").partition(".")[0]
+    if package in ("benchmarl", "hydra", "numpy", "tensordict", "torchrl", "vmas", "yaml"):
+        raise ImportError(f'dico.adapters.benchmarl needs {package}: pip install "dico-marl[benchmarl]"') from missing
     raise
 
 register()
