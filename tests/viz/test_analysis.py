@@ -19,6 +19,7 @@ from dico.analysis import (
     frames,
     interquartile_mean,
     levels,
+    range_of,
     relative_error,
     summary,
     tracking_error,
@@ -94,11 +95,15 @@ def test_missing_values_are_left_out(stat):
     np.testing.assert_array_equal(np.isfinite(band.low), [True, False, False])
 
 
-def test_what_cannot_be_negative_has_no_interval_below_zero():
-    band = aggregate(np.array([[0.0, 5.0], [0.1, 6.0], [1.0, 7.0]]))
+def test_what_lies_between_bounds_has_no_interval_beyond():
+    band = aggregate(np.array([[0.0, 0.5], [0.1, 1.0], [1.0, 1.0]]))
     assert band.low[0] < 0
-    np.testing.assert_array_equal(band.from_zero().low, [0, 5])
-    np.testing.assert_array_equal(band.from_zero().high, band.high)
+    assert band.high[1] > 1
+    shares, rewards = (band.within(*range_of(metric)) for metric in ("success", "reward"))
+    np.testing.assert_array_equal(shares.low, [0, band.low[1]])
+    np.testing.assert_array_equal(shares.high, [band.high[0], 1])
+    np.testing.assert_array_equal(rewards.low, band.low)
+    np.testing.assert_array_equal(band.within(*range_of("snd")).high, band.high)
 
 
 def test_an_unknown_statistic_says_which_there_are():

@@ -8,7 +8,7 @@ from dico.analysis.comparison import LevelSummary, best_level, check_comparable,
 from dico.analysis.differences import Difference, compared, differences
 from dico.analysis.exchange import marl_eval, rliable_curves, rliable_scores
 from dico.analysis.gain import Answer, answer, answer_of, sentences
-from dico.analysis.measured import curves, diverged, final, frames, outcomes, wall_seconds
+from dico.analysis.measured import curves, diverged, final, frames, outcomes, range_of, wall_seconds
 from dico.analysis.members import (
     align,
     bounds_of,
@@ -31,7 +31,7 @@ __all__ = [
     "STATISTICS", "Answer", "Band", "Difference", "LevelSummary", "aggregate", "align", "answer", "answer_of",
     "best_level", "bounds_of", "check_comparable", "compared", "controlled_group", "controlled_metric", "curves",
     "desired_of", "differences", "diverged", "final", "frames", "group_fields", "in_order", "interquartile_mean",
-    "level_of", "levels", "marl_eval", "of_level", "outcomes", "over_box", "relative_error", "rliable_curves",
-    "rliable_scores", "sample_name", "sample_sizes", "scheduled_values", "sentences", "summary", "tracking_error",
-    "wall_seconds",
+    "level_of", "levels", "marl_eval", "of_level", "outcomes", "over_box", "range_of", "relative_error",
+    "rliable_curves", "rliable_scores", "sample_name", "sample_sizes", "scheduled_values", "sentences", "summary",
+    "tracking_error", "wall_seconds",
 ]  # fmt: skip

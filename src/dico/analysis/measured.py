@@ -9,6 +9,11 @@ from dico.analysis.statistics import mean_of
 from dico.runs import Run, RunError
 from dico.tasks import OUTCOMES, TASKS, Task
 
+SIGNED = ("reward", "return")
+"""What may be negative."""
+SHARES = (*OUTCOMES, "outside")
+"""What is a share of a whole."""
+
 
 def curves(run: Run, metric: str) -> Float[np.ndarray, "members iterations"]:
     """A metric of the controlled group, ``(members, iterations)``; a member that diverged is NaN throughout.
@@ -33,6 +38,17 @@ def outcomes(run: Run) -> dict[str, str]:
     words = {"return": "return of an agent in an episode"}
     words |= {name: str(getattr(task, f"{name}_words")) for name in OUTCOMES}
     return {name: text for name, text in words.items() if name in told}
+
+
+def range_of(metric: str) -> tuple[float, float]:
+    """What a metric cannot be below and above: rewards may be anything, shares lie within 0 and 1.
+
+    >>> range_of("reward"), range_of("success"), range_of("snd")
+    ((-inf, inf), (0.0, 1.0), (0.0, inf))
+    """
+    if metric in SIGNED:
+        return -np.inf, np.inf
+    return 0.0, 1.0 if metric in SHARES else np.inf
 
 
 def frames(run: Run) -> Float[np.ndarray, " iterations"]:

@@ -35,9 +35,9 @@ class Band:
         """Whether there is an interval anywhere."""
         return bool(np.isfinite(self.low).any())
 
-    def from_zero(self) -> "Band":
-        """The same of what cannot be negative: an interval does not reach below zero."""
-        return replace(self, low=np.maximum(self.low, 0.0))
+    def within(self, least: float, most: float) -> "Band":
+        """The same of what lies between bounds: an interval does not reach beyond them."""
+        return replace(self, low=np.maximum(self.low, least), high=np.minimum(self.high, most))
 
 
 def aggregate(values: Float[np.ndarray, "seeds *shape"], stat: str = "mean") -> Band:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.transforms import ScaledTranslation
 
@@ -23,6 +24,7 @@ from dico.analysis import (
     of_level,
     outcomes,
     over_box,
+    range_of,
     scheduled_values,
     tracking_error,
 )
@@ -68,7 +70,7 @@ def plot_reward(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = False
     """Mean reward per step of each batch; ``seeds`` adds every seed as a thin line."""
     axes.set_title("Reward")
     axes.set_ylabel("reward per step")
-    return _plot(axes, run, curves(run, "reward"), stat, seeds, from_zero=False)
+    return _plot(axes, run, "reward", stat, seeds)
 
 
 @on_axes(named_legend)
@@ -80,7 +82,7 @@ def plot_outcome(axes: Axes, run: Run, name: str, stat: str = "mean", *, seeds: 
     """
     axes.set_title(name.capitalize())
     axes.set_ylabel(check_told(run, name))
-    plotted = _plot(axes, run, curves(run, name), stat, seeds, from_zero=name != "return")
+    plotted = _plot(axes, run, name, stat, seeds)
     return plotted if name == "return" else _from_zero(plotted)
 
 
@@ -95,7 +97,7 @@ def plot_diversity(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = Fa
     axes.set_title("Diversity")
     axes.set_ylabel(f"measured {metric_name(run)}")
     _plot_desired(axes, run)
-    return _plot(axes, run, curves(run, controlled_metric(run)), stat, seeds)
+    return _plot(axes, run, controlled_metric(run), stat, seeds)
 
 
 @on_axes(named_legend)
@@ -104,7 +106,7 @@ def plot_box_diversity(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool 
     axes.set_title("Diversity over the box")
     axes.set_ylabel("SND over the box")
     _plot_desired(axes, run)
-    return _plot(axes, run, curves(run, "snd_box"), stat, seeds)
+    return _plot(axes, run, "snd_box", stat, seeds)
 
 
 @on_axes(named_legend)
@@ -112,7 +114,7 @@ def plot_outside(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = Fals
     """The share of observations outside the box of analytical control, where nothing is guaranteed."""
     axes.set_title("Outside the box")
     axes.set_ylabel("share of observations")
-    plotted = _plot(axes, run, curves(run, "outside"), stat, seeds)
+    plotted = _plot(axes, run, "outside", stat, seeds)
     plotted.yaxis.set_major_formatter(_percent)
     return _from_zero(plotted)
 
@@ -122,7 +124,7 @@ def plot_tracking(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = Fal
     """How far the measured diversity is from the desired one, in per cent of that; free desires nothing."""
     axes.set_title("Tracking error")
     axes.set_ylabel(f"|{'over the box' if over_box(run) else 'measured'} - desired| / desired")
-    plotted = _plot(axes, run, tracking_error(run), stat, seeds, shown=_desires)
+    plotted = _plot(axes, run, "tracking", stat, seeds, values=tracking_error(run), shown=_desires)
     if not desires(run):
         axes.text(0.5, 0.5, "nothing desired", transform=axes.transAxes, ha="center", va="center", color=FAINT)
     plotted.yaxis.set_major_formatter(_percent)
@@ -134,7 +136,7 @@ def plot_action_bound_violation(axes: Axes, run: Run, stat: str = "mean", *, see
     """How far the farthest agent's mean action lies outside the action box, on average."""
     axes.set_title("Action-bound violation")
     axes.set_ylabel("distance outside the box")
-    return _from_zero(_plot(axes, run, curves(run, "action_bound_violation"), stat, seeds))
+    return _from_zero(_plot(axes, run, "action_bound_violation", stat, seeds))
 
 
 def check_told(run: Run, name: str) -> str:
@@ -192,13 +194,15 @@ def _desired_bounds(run: Run) -> dict[float, list[str]]:
 def _plot(
     axes: Axes,
     run: Run,
-    values: np.ndarray,
+    metric: str,
     stat: str,
     seeds: bool,
     *,
-    from_zero: bool = True,
+    values: Float[np.ndarray, "members iterations"] | None = None,
     shown: Callable[[Member], bool] = lambda _: True,
 ) -> Axes:
+    """A line and a band for each level, of a column or of other ``values``."""
+    values = curves(run, metric) if values is None else values
     x, label = in_thousands(frames(run)[: values.shape[1]])  # a run in training may be longer by now
     axes.set_xlabel(label)
     plain_numbers(axes.yaxis)
@@ -209,8 +213,7 @@ def _plot(
         if not any(level_of(run, member) == level for member in wanted):
             continue
         own = values[of_level(run, level)]
-        band, colour = aggregate(own, stat), colours[level]
-        band = band.from_zero() if from_zero else band
+        band, colour = aggregate(own, stat).within(*range_of(metric)), colours[level]
         pattern = (0, patterns[level]) if patterns[level] else "-"
         axes.plot(x, band.centre, color=colour, linestyle=pattern, gid=level, zorder=3, **mark)
         if band.has_interval and len(x) > 1:

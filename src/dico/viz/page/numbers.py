@@ -28,8 +28,6 @@ FEWEST = 20
 """Iterations of a curve, however many levels there are."""
 MOMENTS = 50
 """And distances between agents to so many."""
-SIGNED = ("reward", "return")
-"""Curves that may be below zero; the bands of others stop there."""
 MATRIX_FROM = 3
 """From so many agents on, who differs from whom is worth a matrix."""
 
@@ -49,7 +47,7 @@ def numbers(run: Run, stat: str, along: Axis, runs: int = 1, presets: Presets | 
     seeds = max(level.seeds + level.diverged for level in levels)
     single = min(seeds, SINGLES // (runs * len(curves) * len(levels) * max(1, len(kept))))
     return {
-        "folder": str(run.folder),
+        "folder": run.folder.name,  # where it lies is of no use to whom the page is sent
         "members": len(run.members),
         "seeds": seeds,
         "progress": {"frames": int(frames[-1]), "total": int(run.config.get("frames") or frames[-1])},
@@ -129,7 +127,7 @@ def _curves(
     known = analysis.diverged(run)
     return {
         name: {
-            level: _curve(values[analysis.of_level(run, level) & ~known][:, kept], stat, single, name not in SIGNED)
+            level: _curve(name, values[analysis.of_level(run, level) & ~known][:, kept], stat, single)
             for level in analysis.levels(run)
             if np.isfinite(values[analysis.of_level(run, level)]).any()
         }
@@ -137,9 +135,8 @@ def _curves(
     }
 
 
-def _curve(values: Float[np.ndarray, "seeds iterations"], stat: str, single: int, from_zero: bool) -> dict[str, Any]:
-    band = analysis.aggregate(values, stat)
-    band = band.from_zero() if from_zero else band
+def _curve(name: str, values: Float[np.ndarray, "seeds iterations"], stat: str, single: int) -> dict[str, Any]:
+    band = analysis.aggregate(values, stat).within(*analysis.range_of(name))
     low, high = (floats(end) if band.has_interval else None for end in (band.low, band.high))
     return {
         "centre": floats(band.centre),
