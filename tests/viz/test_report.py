@@ -314,7 +314,7 @@ def test_hostile_names_stay_text(run, tmp_path):
     assert "</script>" in str(folder)
     text = write_report(without_checkpoints(run, folder), tmp_path / "report.html").read_text("utf-8")
     assert "<img" not in text
-    assert payload_of(tmp_path / "report.html")["runs"][0]["folder"] == str(folder)
+    assert payload_of(tmp_path / "report.html")["runs"][0]["folder"] == folder.name
     assert json.loads(json_in_html({"a": "</script>&"})) == {"a": "</script>&"}
     assert "<b>" not in page({}, "<b>").split("<style>")[0]
 
