@@ -95,7 +95,7 @@ def test_what_it_says_of_clear_numbers():
     assert told["level"] == 1.0
     assert told["alike"] == [0.3, 1.0]
     assert sentences(found)[0] == "best: 1; 0.3 cannot be told from it (4 seeds, 95 %)"
-    assert "diversity pays: the best diversity has +1.013 reward" in sentences(found)[1]
+    assert "diversity pays: the best diversity has +1.01 reward" in sentences(found)[1]
 
 
 def test_free_may_be_best_and_then_nothing_beats_it():
