@@ -18,7 +18,7 @@ from dico.runs import RunError
 from dico.tasks import TASKS
 from dico.training.population import Population
 from dico.training.session import resume
-from dico.training.staging import Branch, Stage
+from dico.training.staging import Branch, Stage, first_error
 
 pytestmark = pytest.mark.unchecked
 STAGES = [("compiled", "cpu")] + [(name, "cuda") for name in ("compiled", "graphs") if torch.cuda.is_available()]
@@ -115,6 +115,37 @@ def test_a_branch_waits_for_what_stands_before_it_and_only_a_join_waits_for_it(m
     assert waits == ["side for main"] * 2
     branch.join()
     assert waits[2:] == ["main for side"]
+
+
+def test_of_a_capture_that_fails_the_first_error_is_told():
+    @contextmanager
+    def capture():
+        try:
+            yield
+        finally:
+            raise RuntimeError("there is work that was not joined")
+
+    with pytest.raises(torch.OutOfMemoryError, match="the first"), first_error(), capture():
+        raise torch.OutOfMemoryError("the first")
+    with pytest.raises(RuntimeError, match="not joined"), first_error(), capture():
+        pass
+
+
+def test_the_device_is_the_current_one_while_it_works(monkeypatch):
+    stage, entered = Stage("eager", "cpu"), []
+
+    @contextmanager
+    def device(name):
+        entered.append(str(name))
+        yield
+
+    monkeypatch.setattr(torch.cuda, "device", device)
+    stage.device = torch.device("cuda:1")
+    before = torch.backends.cuda.matmul.allow_tf32
+    with stage.entered():
+        assert torch.backends.cuda.matmul.allow_tf32
+    assert entered == ["cuda:1"]
+    assert torch.backends.cuda.matmul.allow_tf32 == before
 
 
 def test_where_nothing_is_captured_a_branch_is_done_in_its_turn(monkeypatch):

@@ -66,7 +66,7 @@ class Population(Counted):
         """Collect, learn, measure: one row for each member and group."""
         start = time.perf_counter()
         self._follow_schedules()
-        with self.stage.precise():
+        with self.stage.entered():
             batches = self.rollout.collect(self.learners, self.config.steps, self.frames)
             for learner, batch in zip(self.learners, batches, strict=True):
                 if self.frames < self.config.frozen_after(learner.team.name):

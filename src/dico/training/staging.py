@@ -49,15 +49,19 @@ class Stage:
         return Stage("eager", self.device, self.precision)
 
     @contextmanager
-    def precise(self) -> Iterator[None]:
-        """Within, matrix products on a CUDA device are rounded to TF32 or not, as the precision says."""
+    def entered(self) -> Iterator[None]:
+        """Within, a CUDA device is the current one, and rounds matrix products to TF32 or not, as the precision says.
+
+        Streams and graphs are those of the current device, whatever device their tensors are on.
+        """
         if self.device.type != "cuda":
             yield
             return
         before = torch.backends.cuda.matmul.allow_tf32
         torch.backends.cuda.matmul.allow_tf32 = self.precision != "float32"
         try:
-            yield
+            with torch.cuda.device(self.device):
+                yield
         finally:
             torch.backends.cuda.matmul.allow_tf32 = before
 
@@ -120,6 +124,18 @@ def working_compiler() -> Iterator[None]:
             f"the compiler of PyTorch {torch.__version__} failed ({reason}): start a new run with --stage eager, or "
             "with another release of PyTorch"
         ) from error
+
+
+@contextmanager
+def first_error() -> Iterator[None]:
+    """Raise what went wrong first: a capture that ends early, with work on a branch, fails once more for that."""
+    try:
+        yield
+    except RuntimeError as error:
+        first: BaseException = error
+        while first.__context__ is not None and first.__cause__ is None:
+            first = first.__context__
+        raise first from None
 
 
 class Branch:
@@ -187,6 +203,6 @@ class Captured:
             for tensor, value in zip(tensors, before, strict=True):
                 tensor.copy_(value)
         graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
+        with first_error(), torch.cuda.graph(graph):
             self.procedure()
         return graph
