@@ -176,7 +176,7 @@ def test_every_line_about_trust_keeps_what_is_trusted_already(beside, monkeypatc
     (beside / "reexports.py").write_text("from dico_own_task import make\n")
     (beside / "dico_own_task.py").write_text("def make(): ...\n")
     monkeypatch.setenv("DICO_TRUST", "reexports")
-    with pytest.raises(ValueError, match="set DICO_TRUST=reexports,dico_own_task$"):
+    with pytest.raises(ValueError, match=r"set DICO_TRUST=reexports,dico_own_task$"):
         check_known("reexports:make")
     monkeypatch.setenv("DICO_TRUST", "dico_own_task")
     with pytest.raises(ValueError, match="set DICO_TRUST=dico_own_task,reexports, or call"):
