@@ -143,9 +143,12 @@ def test_toml_changes_a_preset_and_the_line_wins(tmp_path):
     assert (settings.task, settings.algorithm, settings.frames, settings.seeds) == ("navigation", "ippo", 240_000, 3)
 
 
-def test_toml_may_tell_desired_diversities_by_whole_numbers(tmp_path):
-    (tmp_path / "mine.toml").write_text("snd = [0, 1]\n")
-    assert parse(["train", "--config", str(tmp_path / "mine.toml")]).settings.snd == ("0", "1")
+@pytest.mark.parametrize(
+    ("text", "levels"), [("[0, 1]", ("0", "1")), ("0.3", ("0.3",)), ("1", ("1",)), ("'free'", ("free",))]
+)
+def test_toml_may_tell_desired_diversities_by_numbers_and_a_single_one(tmp_path, text, levels):
+    (tmp_path / "mine.toml").write_text(f"snd = {text}\n")
+    assert parse(["train", "--config", str(tmp_path / "mine.toml")]).settings.snd == levels
 
 
 @pytest.mark.parametrize(
