@@ -1,6 +1,7 @@
 """The command line around a training: version, errors in a line, files of settings, lists, longer runs, eval."""
 
 import json
+import math
 import shutil
 import subprocess
 import sys
@@ -142,9 +143,12 @@ def test_toml_changes_a_preset_and_the_line_wins(tmp_path):
     assert (settings.task, settings.algorithm, settings.frames, settings.seeds) == ("navigation", "ippo", 240_000, 3)
 
 
-def test_toml_may_tell_desired_diversities_by_whole_numbers(tmp_path):
-    (tmp_path / "mine.toml").write_text("snd = [0, 1]\n")
-    assert parse(["train", "--config", str(tmp_path / "mine.toml")]).settings.snd == ("0", "1")
+@pytest.mark.parametrize(
+    ("text", "levels"), [("[0, 1]", ("0", "1")), ("0.3", ("0.3",)), ("1", ("1",)), ("'free'", ("free",))]
+)
+def test_toml_may_tell_desired_diversities_by_numbers_and_a_single_one(tmp_path, text, levels):
+    (tmp_path / "mine.toml").write_text(f"snd = {text}\n")
+    assert parse(["train", "--config", str(tmp_path / "mine.toml")]).settings.snd == levels
 
 
 @pytest.mark.parametrize(
@@ -261,6 +265,19 @@ def test_a_long_iteration_is_estimated_before_it_begins(capsys, monkeypatch):
     monkeypatch.setattr("dico.commands._progress.iteration_seconds", lambda population: 3600.0)
     display.begin(population, Path("run"))
     assert "roughly 60 min for each of 2 batches, 2.0 h for all; --preset quick" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("clock", ["stands", "leaps"])
+def test_an_estimate_never_ends_a_training(monkeypatch, clock):
+    """Without hidden layers, by a coarse clock, and on a machine that is busy elsewhere."""
+    from dico.commands import _estimate
+    from dico.training.population import Population
+
+    population = Population(Config(**(SMALL | {"task": "navigation", "hidden": ()})))
+    assert 0 < _estimate.iteration_seconds(population) < math.inf
+    times = iter([0.0, 0.0, 0.0, 1.0, 1.0] if clock == "stands" else [0.0, 1.0, 2.0])
+    monkeypatch.setattr(_estimate.time, "perf_counter", lambda: next(times))
+    assert 0 < _estimate.iteration_seconds(population) < math.inf
 
 
 def test_a_notebook_gets_plain_lines(monkeypatch):

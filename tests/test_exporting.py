@@ -12,6 +12,8 @@ from torch import nn
 
 import dico
 from dico.exporting import export
+from dico.runs import RunError
+from dico.runs.exporting import export_groups
 from dico.training.config import Config
 from dico.training.session import train
 
@@ -196,6 +198,18 @@ def test_a_run_exports_by_command_and_from_python(tmp_path, capsys):
         status, _, err = command(capsys, "export", run.folder, *words)
         assert status == 2
         assert message in err
+
+
+def test_a_member_that_diverged_is_not_exported(tmp_path):
+    """Nor is another group's policy, which would be half of it."""
+    policies = {name: dico.DiCo.mlp(AGENTS, OBS, ACT, 0.5, **BOX) for name in ("good", "gone")}
+    with torch.no_grad():
+        next(policies["gone"].parameters()).fill_(torch.nan)
+    about = {"run": "run", "constraint": "0.3", "seed": 1}
+    for to, groups in (("policies", ["good", "gone"]), ("policy.pt2", ["gone"])):
+        with pytest.raises(RunError, match=r"the member of run with snd=0.3 and seed=1 has diverged, .*choose another"):
+            export_groups(tmp_path / to, groups, policies.__getitem__, about)
+    assert not list(tmp_path.iterdir())
 
 
 def test_several_groups_go_into_a_folder_and_a_dial_between_its_levels(tmp_path):

@@ -35,6 +35,9 @@ class Source:
     def no_checkpoint(self):
         return "nothing was saved"
 
+    def no_metrics(self):
+        return "nothing was told"
+
 
 def opened(tmp_path, **parts) -> Run:
     groups = ({"name": "agents", "n_agents": 2, "obs_dim": 4, "low": [-1.0], "high": [1.0], "kind": "deterministic"},)

@@ -16,7 +16,7 @@ from dico._files import checksum, sealed
 from dico.experiments import preset
 from dico.runs import RunError
 from dico.scale.worker import command as worker_command
-from dico.tasks import from_folder, from_settings
+from dico.tasks import check_known, from_folder, from_settings
 
 SMALL = {"snd": ("0.3", "free"), "seeds": 1, "frames": 80, "envs": 4, "frames_per_batch": 40, "hidden": (8,),
          "epochs": 1, "minibatch": 20, "task_options": ("horizon=5",)}  # fmt: skip
@@ -49,7 +49,8 @@ class Bomb:
 @pytest.mark.unchecked
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", OPENING)
-def test_a_task_that_only_the_folder_names_is_not_made(capsys, folder, tmp_path, name):
+def test_a_task_that_only_the_folder_names_is_not_made(capsys, folder, tmp_path, monkeypatch, name):
+    monkeypatch.setenv("DICO_TRUST", "")
     trace = tmp_path / "trace"
     saved = json.loads((folder / "config.json").read_text())
     saved["config"] |= {"task": "os:system", "task_options": [f"command=touch {trace}"]}
@@ -152,7 +153,7 @@ def test_workers_of_a_run_in_pieces_import_nothing_from_the_working_directory(be
     ("name", "said"),
     [
         ("has_imports:pathlib.os.system", "dots lead into classes alone"),
-        ("has_imports:touch", "has_imports has only imported: if you trust it, set DICO_TRUST=posix"),
+        ("has_imports:touch", "has_imports has only imported: if you trust it, set DICO_TRUST=has_imports,posix"),
         ("pettingzoo:has_imports:touch", "is of posix, which has_imports has only imported"),
     ],
 )
@@ -166,3 +167,33 @@ def test_of_a_trusted_module_only_what_is_its_own_is_taken(beside, monkeypatch, 
         from_folder(name, ["path=trace"])
     assert not (beside / "trace").exists()
     assert from_folder("has_imports:Outer.Navigation").n_agents == 2
+    with pytest.raises(ValueError, match=said):
+        check_known(name)  # as a resume does, which then trusts it
+
+
+def test_every_line_about_trust_keeps_what_is_trusted_already(beside, monkeypatch):
+    """Doing what it says leads on, and not round in circles."""
+    (beside / "reexports.py").write_text("from dico_own_task import make\n")
+    (beside / "dico_own_task.py").write_text("def make(): ...\n")
+    monkeypatch.setenv("DICO_TRUST", "reexports")
+    with pytest.raises(ValueError, match=r"set DICO_TRUST=reexports,dico_own_task$"):
+        check_known("reexports:make")
+    monkeypatch.setenv("DICO_TRUST", "dico_own_task")
+    with pytest.raises(ValueError, match="set DICO_TRUST=dico_own_task,reexports, or call"):
+        check_known("reexports:make")
+    monkeypatch.setenv("DICO_TRUST", "dico_own_task,reexports")
+    check_known("reexports:make")
+
+
+def test_environments_in_a_package_are_named_where_they_are_imported(beside, monkeypatch):
+    """PettingZoo's usual layout; and what the user names runs, wherever it comes from."""
+    package, name = beside / "grouped", "pettingzoo:grouped.walk_v0"
+    (package / "env").mkdir(parents=True)
+    shutil.copy(Path(__file__).parent / "tasks" / "pettingzoo_envs.py", package / "env" / "walk.py")
+    (package / "walk_v0.py").write_text("from grouped.env.walk import parallel_env\n")
+    (beside / "elsewhere.py").write_text("from grouped.walk_v0 import parallel_env\n")
+    assert from_settings("pettingzoo:elsewhere", ["workers=1"]).n_agents == 2
+    assert from_folder("pettingzoo:elsewhere", ["workers=1"]).n_agents == 2
+    monkeypatch.setenv("DICO_TRUST", "grouped")
+    check_known(name)
+    assert from_folder(name, ["workers=1"]).n_agents == 2

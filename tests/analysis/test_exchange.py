@@ -62,6 +62,11 @@ def test_runs_of_a_task_add_their_seeds_and_equal_ones_are_refused(tmp_path):
             write([one, again])
         with pytest.raises(ValueError, match=r"one.json has two members of ippo seed=0 with seed 0 in navigation"):
             write(one.group_by("seed"))
+    with pytest.raises(ValueError, match=r"as run.group_by\('constraint', 'tau'\), or export them apart"):
+        marl_eval([one, again])
+    same = made_up(tmp_path / "same.json", "navigation", {"0": [7.0]}, points=3)
+    with pytest.raises(ValueError, match="no setting of a member sets them apart, so export them apart, or leave one"):
+        marl_eval([one, same])
     assert rliable_scores([one.group_by("constraint", "tau"), again])["ippo 1 tau=0.5"].shape == (1, 1)
 
 

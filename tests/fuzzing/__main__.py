@@ -25,7 +25,7 @@ NEEDED = ("matplotlib.figure", "dico.viz.report", "dico.viz.maps", "dico.viz.ani
 """What commands import late, imported once and not in every process."""
 HOSTILE = ("spoilt folders", "command lines", "calls")
 """What counts as hostile input."""
-TOLD = ("was changed since", "left out", "has lost lines")
+TOLD = ("was changed since", "left out", "is shorter than", "is lost", "are lost")
 """What is said of metrics that are not what was written."""
 
 

@@ -306,6 +306,28 @@ def test_metrics_of_a_piece_that_were_changed_are_told_when_it_is_joined(tmp_pat
         start.resume(tmp_path / "run", Inline())
 
 
+@pytest.mark.filterwarnings("ignore:.* was put aside as")
+def test_a_finished_piece_whose_last_checkpoint_is_spoilt_goes_on_from_the_one_before(tmp_path, expected):
+    with pytest.raises(Interrupted):
+        start.train(small(), tmp_path / "run", Inline(before=stop_after(6)), OFTEN)
+    state = tmp_path / "run" / "pieces" / "000" / "checkpoint-240" / "state.safetensors"
+    state.write_bytes(state.read_bytes()[:100])
+    with pytest.warns(UserWarning, match="the last checkpoint of piece 000 is not whole: it goes on from 200 frames"):
+        start.resume(tmp_path / "run", Inline())
+    assert_same_runs(tmp_path / "run", expected)
+
+
+def test_a_run_whose_driver_was_killed_says_how_to_go_on(tmp_path, capsys):
+    folder = tmp_path / "run"
+    with pytest.raises(Interrupted):
+        start.train(small(), folder, Inline(before=stop_after(1)), OFTEN)
+    (folder / "metrics.jsonl").unlink()  # which a driver writes that is not killed
+    status, _, err = command(capsys, "report", folder)
+    assert status == 2
+    assert "is in pieces, whose metrics are gathered when their training stops or ends" in err
+    assert f"go on with `dico resume {folder}`" in err
+
+
 def test_an_outcome_that_nobody_wrote_is_none(tmp_path):
     pieces = start.Pieces(tmp_path)
     pieces.write([start.Piece("000", (0,))])

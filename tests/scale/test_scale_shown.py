@@ -38,6 +38,9 @@ class MadeUp:
     def no_checkpoint(self):
         return "there is no checkpoint"
 
+    def no_metrics(self):
+        return "there are no metrics"
+
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):

@@ -16,6 +16,7 @@ from safetensors.torch import load_file, save_file
 from test_training_resume import final_tensors, longer, metrics, small_run
 
 import dico
+from dico._files import sealed
 from dico.runs import RunError, load
 from dico.runs.folder import read_checkpoint
 from dico.training import session
@@ -264,6 +265,32 @@ def test_a_digit_that_changed_in_the_metrics_is_told(copy):
         session.resume(copy, frames=280, device="cpu")
     with pytest.warns(UserWarning, match=told):  # still
         assert load(copy).metric("reward").shape == (2, 7)
+
+
+def test_a_checkpoint_that_says_no_length_tells_nothing_of_the_metrics(copy):
+    path = copy / "checkpoint-240" / "meta.json"
+    spoilt = json.loads(path.read_text()) | {"metrics_bytes": "x"}
+    path.write_text(json.dumps(sealed({name: value for name, value in spoilt.items() if name != "seal"})))
+    assert load(copy).metric("reward").shape == (2, 6)
+
+
+@pytest.mark.parametrize("how", ["emptied", "deleted"])
+def test_metrics_that_are_lost_are_told_before_and_not_afterwards(copy, how):
+    path = copy / "metrics.jsonl"
+    path.write_text("") if how == "emptied" else path.unlink()
+    with pytest.raises(RunError, match=r"the metrics of .* are lost, though it has checkpoints: restore its"):
+        dico.analysis.final(load(copy), "reward")
+    with pytest.warns(UserWarning, match=r"metrics.jsonl is lost: numbers of the first 240 frames") as told:
+        session.resume(copy, frames=280, device="cpu")
+    assert len(told) == 1
+    assert load(copy).rows()[0]["iteration"] == 7  # and no warning, which would be an error
+
+
+def test_levels_that_seek_do_not_go_on_from_numbers_that_are_lost(tmp_path):
+    run = small_run(tmp_path / "run", snd=("seek:0.3", "seek:0.5"))
+    (run.folder / "metrics.jsonl").unlink()
+    with pytest.raises(RunError, match="is lost, and levels that seek go on from it"):
+        session.resume(run.folder, frames=280, device="cpu")
 
 
 def test_levels_that_seek_do_not_go_on_from_numbers_that_were_changed(tmp_path):

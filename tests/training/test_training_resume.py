@@ -194,7 +194,7 @@ def test_lost_lines_of_the_metrics_are_warned_of_and_the_file_stays_readable(tmp
     lines = path.read_bytes()
     path.write_bytes(lines[: len(lines) // 2])
     longer(trained.folder)
-    with pytest.warns(UserWarning, match="has lost lines"):
+    with pytest.warns(UserWarning, match="is shorter than when the checkpoint was written"):
         session.resume(trained.folder)
     assert b"\0" not in path.read_bytes()
     with pytest.warns(UserWarning, match="was changed since it was written"):

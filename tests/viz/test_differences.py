@@ -35,6 +35,17 @@ def test_levels_that_both_have_are_compared(pair):
     assert found["0.5"].seeds == (4, 4)
 
 
+def test_a_quantity_that_few_seeds_tell_of_has_too_few_whatever_the_others_have(tmp_path):
+    def sparse(level, seed, iteration):
+        return steady(level, seed, iteration) | ({"snd": None} if seed else {})
+
+    runs = [write_run(tmp_path / "a", steady, seeds=4), write_run(tmp_path / "b", sparse, seeds=4)]
+    (found, *_) = differences(align(runs))
+    assert found.seeds == (4, 4)
+    assert found.counts["snd"] == (4, 1)
+    assert found.verdict("snd") == "too few seeds"
+
+
 def test_intervals_hold_all_at_once(pair):
     """Two rows: each has a confidence of 97.5 %, and Welch's six degrees of freedom for equal variances."""
     one = differences(align(pair))[0].values["reward"]

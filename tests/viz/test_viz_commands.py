@@ -88,7 +88,7 @@ BAD = {
     ("map", "run", "--coordinates", "0", "4"): "two different whole numbers from 0 to 3, got (0, 4)",
     ("map", "run", "--coordinates", "0", "1", "--arrows"): "leave out --arrows or --coordinates",
     ("video", "run", "--of", "distance"): "did you mean 'distances'?",
-    ("video", "torn", "--of", "distances"): "torn has no metrics yet",
+    ("video", "torn", "--of", "distances"): "the metrics of torn are lost, though it has checkpoints",
     ("map", "dispersion"): "has no map over positions (navigation, same-goal, sampling have)",
     ("map", "run", "--out", "run/config.json/map.png"): "cannot be written",
 }

@@ -1,7 +1,7 @@
 """Runs against each other: how much more one has than another at each level that both trained, with intervals."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 
 import numpy as np
@@ -27,6 +27,8 @@ class Difference:
     """Members of the first and of the second that count."""
     values: Mapping[str, Interval]
     """By what was measured; without an interval where either has fewer than three seeds."""
+    counts: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """Values of each quantity that are numbers, where they are not as many as the seeds."""
 
     def verdict(self, name: str) -> str:
         """``higher``, ``lower``, ``not told apart``; or why there is no interval: ``too few seeds`` or ``no scatter``.
@@ -35,10 +37,12 @@ class Difference:
         >>> found = Difference("0.3", 0, 1, (3, 2), values)
         >>> found.verdict("reward"), found.verdict("snd")
         ('higher', 'too few seeds')
+        >>> Difference("0.3", 0, 1, (3, 3), values, {"snd": (3, 1)}).verdict("snd")
+        'too few seeds'
         """
         found = self.values[name]
         if not np.isfinite(found.low):
-            return "too few seeds" if min(self.seeds) < FEWEST else "no scatter"
+            return "too few seeds" if min(self.counts.get(name, self.seeds)) < FEWEST else "no scatter"
         return "higher" if found.low > 0 else "lower" if found.high < 0 else "not told apart"
 
 
@@ -75,11 +79,11 @@ def differences(runs: Sequence[Run]) -> list[Difference]:
         values = finals[number][name][of_level(runs[number], level)]
         return values[np.isfinite(values)]
 
-    return [
-        Difference(
-            level, first, second, (len(of(first, level, "reward")), len(of(second, level, "reward"))),
-            {name: difference(of(second, level, name), of(first, level, name), confidence=confidence)
-             for name in names},
-        )
-        for level, first, second in pairs
-    ]  # fmt: skip
+    def found(level: str, first: int, second: int) -> Difference:
+        sizes = {name: (len(of(first, level, name)), len(of(second, level, name))) for name in names}
+        values = {name: difference(of(second, level, name), of(first, level, name), confidence=confidence)
+                  for name in names}  # fmt: skip
+        others = {name: size for name, size in sizes.items() if size != sizes["reward"]}
+        return Difference(level, first, second, sizes["reward"], values, others)
+
+    return [found(*pair) for pair in pairs]

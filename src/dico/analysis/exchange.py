@@ -12,7 +12,8 @@ import numpy as np
 from jaxtyping import Float
 
 from dico.analysis.measured import curves, diverged, final, frames
-from dico.analysis.members import align, controlled_metric, level_of, levels, of_level
+from dico.analysis.members import align, controlled_metric, group_fields, level_of, levels, of_level
+from dico.members import FIELDS
 from dico.runs import Member, Run
 
 ENVIRONMENT = "dico"
@@ -95,24 +96,31 @@ def _by_algorithm(
 
 def _apart(runs: Run | Sequence[Run]) -> list[Run]:
     """The runs, grouped alike; an error if two members would go by the same task, algorithm and seed."""
-    several, seen = align([runs] if isinstance(runs, Run) else list(runs)), {}
+    several = align([runs] if isinstance(runs, Run) else list(runs))
+    seen: dict[tuple[str, str, int], tuple[Run, Member]] = {}
     for run in several:
         for member in run.members:
             key = _task(run), _algorithm(run, level_of(run, member)), member.seed
             if key in seen:
-                task, algorithm, seed = key
-                other = seen[key]
-                both = (
-                    f"{other.folder} and {run.folder} have a member each"
-                    if other is not run
-                    else (f"{run.folder} has two members")
-                )
-                raise ValueError(
-                    f"{both} of {algorithm} with seed {seed} in {task}: one would take the other's place; export them "
-                    "apart, or group runs by what sets them apart (run.group_by)"
-                )
-            seen[key] = run
+                raise ValueError(_taken(key, *seen[key], run, member))
+            seen[key] = run, member
     return several
+
+
+def _taken(key: tuple[str, str, int], other: Run, before: Member, run: Run, member: Member) -> str:
+    """What is said of two members that would go by one name: what tells them apart, if members have it."""
+    task, algorithm, seed = key
+    both = f"{run.folder} has two members" if other is run else f"{other.folder} and {run.folder} have a member each"
+    by = group_fields(run)
+    known = [name for name in FIELDS if None not in (getattr(before, name), getattr(member, name))]
+    apart = [name for name in known if name in by or getattr(before, name) != getattr(member, name)]
+    fields = ", ".join(map(repr, apart))
+    cure = (
+        f"group runs by what sets them apart, as run.group_by({fields}), or export them apart"
+        if set(apart) - {*by}
+        else "no setting of a member sets them apart, so export them apart, or leave one out"
+    )
+    return f"{both} of {algorithm} with seed {seed} in {task}: one would take the other's place; {cure}"
 
 
 def _well(run: Run) -> Iterator[Member]:

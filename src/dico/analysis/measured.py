@@ -90,5 +90,5 @@ def wall_seconds(run: Run) -> float:
 def _read(run: Run, metric: str) -> Float[np.ndarray, "members iterations"]:
     values = run.metric(metric, controlled_group(run)).numpy()
     if not values.size:
-        raise RunError(f"{run.folder} has no metrics yet: look again when its first iteration is done")
+        raise RunError(run.source.no_metrics())
     return values

@@ -3,7 +3,7 @@
 import tomllib
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any, get_origin, get_type_hints
 
 from dico._checks import check_choice
 from dico.experiments import preset
@@ -58,17 +58,19 @@ def _read_toml(file: Path) -> dict[str, Any]:
 
 
 def _as_setting(name: str, value: Any) -> Any:
-    """Lists are tuples, and numbers among what is told by texts, as desired diversities are, texts too.
+    """Lists are tuples, and so is a single value where several may be; numbers among what is told by texts, as desired
+    diversities are, are texts too.
 
     >>> _as_setting("snd", [0, 1]), _as_setting("snd", [0.3, "free"])
     (('0', '1'), ('0.3', 'free'))
-    >>> _as_setting("hidden", [32, 32])
-    (32, 32)
+    >>> _as_setting("hidden", [32, 32]), _as_setting("snd", 0.3), _as_setting("seeds", 3)
+    ((32, 32), ('0.3',), 3)
     """
-    if not isinstance(value, list):
-        return value
-    of_texts = get_type_hints(Config)[name] == tuple[str, ...]
-    return tuple(str(each) if of_texts and _is_number(each) else each for each in value)
+    kind = get_type_hints(Config)[name]
+    if get_origin(kind) is not tuple:
+        return tuple(value) if isinstance(value, list) else value
+    several = value if isinstance(value, list) else [value]
+    return tuple(str(each) if kind == tuple[str, ...] and _is_number(each) else each for each in several)
 
 
 def _is_number(value: Any) -> bool:

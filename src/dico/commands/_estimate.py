@@ -11,6 +11,8 @@ from dico.training.learner import Learner
 
 TRIAL = 0.05
 """Seconds that the machine is tried for."""
+RESOLUTION = 1e-9
+"""Seconds that anything takes at least, whatever a coarse clock says."""
 SHARE = 0.3
 """Of a matrix product's speed that a training has: navigation with the preset ``paper``, on two idle cores."""
 
@@ -21,7 +23,7 @@ def iteration_seconds(population: AnyPopulation) -> float:
     A machine that has other work is slower.
     """
     work = sum(operations(population.config, learner) for learner in population.learners)
-    width = max(population.config.hidden)
+    width = max((*population.config.hidden, *(learner.team.obs_dim for learner in population.learners)))
     return work * len(population.members) / _operations_per_second(width)
 
 
@@ -44,10 +46,11 @@ def _operations_per_second(width: int) -> float:
     threads, quickest = torch.get_num_threads(), math.inf
     torch.set_num_threads(1)  # threads that wait for each other on a busy machine say nothing of an idle one
     try:
-        end = time.perf_counter() + TRIAL
-        while (start := time.perf_counter()) < end:
+        end, start = time.perf_counter() + TRIAL, -math.inf
+        while start < end:  # once at least, however long a busy machine has let it wait
+            start = time.perf_counter()
             torch.mm(rows, weights)
-            quickest = min(quickest, time.perf_counter() - start)
+            quickest = min(quickest, max(time.perf_counter() - start, RESOLUTION))
     finally:
         torch.set_num_threads(threads)
     return SHARE * threads * 2 * len(rows) * width * width / quickest

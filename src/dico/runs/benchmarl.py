@@ -22,7 +22,7 @@ from torch import Tensor
 
 from dico.constraints import order
 from dico.members import Member
-from dico.runs.reading import read_json, read_rows
+from dico.runs.reading import no_metrics_yet, read_json, read_rows
 from dico.runs.run import Run
 from dico.runs.schema import COMMON, Checkpoint, Row, RunError, Say, check_config
 from dico.runs.shapes import ANYTHING, COUNT, INDEX, LEVEL, TEXT, Shape, check
@@ -82,6 +82,10 @@ class Experiments:
         """What to do where a member has none."""
         lacking = ", ".join(str(folder) for folder in self.folders if _newest(folder, lambda _: None) is None)
         return f"no checkpoint in {lacking}: train with experiment.checkpoint_at_end=True"
+
+    def no_metrics(self) -> str:
+        """What to do where no member has any."""
+        return no_metrics_yet(self.folders[0])
 
 
 def find(folder: Path, name: str) -> list[Path]:

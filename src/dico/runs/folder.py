@@ -13,7 +13,7 @@ from torch import Tensor
 
 from dico._files import checksum, crc32, is_sealed
 from dico.members import NUMBERS, Member
-from dico.runs.reading import check_plain, parse_json, read_json, read_rows, warn
+from dico.runs.reading import check_plain, no_metrics_yet, parse_json, read_json, read_rows, warn
 from dico.runs.run import Run
 from dico.runs.schema import META, PIECES, STATE, Checkpoint, Row, RunError, Say, check_config, check_members
 from dico.runs.shapes import COUNT, INDEX, LEVEL, check
@@ -50,6 +50,20 @@ class Folder:
         """What to do where there is none."""
         return f"{self.path} has no checkpoint yet: let it train on, or `dico resume {self.path}`"
 
+    def no_metrics(self) -> str:
+        """Why there may be none, and what to do."""
+        if (self.path / PIECES).exists():
+            return (
+                f"{self.path} is in pieces, whose metrics are gathered when their training stops or ends: if it was "
+                f"killed, go on with `dico resume {self.path}`"
+            )
+        if checkpoint_folders(self.path):
+            return (
+                f"the metrics of {self.path} are lost, though it has checkpoints: restore its metrics.jsonl; policies "
+                "can be played and exported without it"
+            )
+        return no_metrics_yet(self.path)
+
 
 def open_folder(folder: Path) -> Run:
     """Open a folder that has a ``config.json``."""
@@ -83,11 +97,12 @@ def has_changed_rows(folder: Path) -> bool:
     """
     named = checkpoint_folders(folder)
     try:
-        meta = parse_json(named[max(named)] / "meta.json")
+        newest = named[max(named)] / "meta.json"
+        meta = check(parse_json(newest), META, newest)
         if not is_sealed(meta) or "metrics_crc32" not in meta:
             return False
         return crc32(folder / "metrics.jsonl", meta["metrics_bytes"]) != meta["metrics_crc32"]
-    except (ValueError, OSError, AttributeError):  # no checkpoint, or none that tells
+    except (ValueError, OSError):  # no checkpoint, or none that tells
         return False
 
 

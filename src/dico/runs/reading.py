@@ -26,6 +26,11 @@ def warn(text: str) -> None:
     warnings.warn(text, stacklevel=3)
 
 
+def no_metrics_yet(folder: Path) -> str:
+    """What is said of a run that has not written any."""
+    return f"{folder} has no metrics yet: look again when its first iteration is done"
+
+
 def read_json(path: Path) -> Any:
     """What a JSON file holds; an error that names the file if it cannot be read, or holds none."""
     try:

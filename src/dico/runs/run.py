@@ -48,6 +48,10 @@ class Source(Protocol):
         """What to do where there is none."""
         ...
 
+    def no_metrics(self) -> str:
+        """Why there are none, and what to do."""
+        ...
+
 
 @dataclass(frozen=True, repr=False)
 class Run:

@@ -80,6 +80,10 @@ class Summary:
         """What to do for want of one."""
         return f"{self.path} is a summary, which keeps no networks: train the run again"
 
+    def no_metrics(self) -> str:
+        """What to do for want of any."""
+        return f"{self.path} is a summary of a run without metrics: train the run again"
+
 
 def write_summary(
     run: Run, path: Path, *, behaviours: Mapping[str, Any] | None = None, about: Mapping[str, Any] | None = None

@@ -58,7 +58,8 @@ def gather(config: Config, options: SessionOptions, sources: Sequence[Source], p
     """Write metrics, replayed frames and a checkpoint of chosen members into a folder that describes them already."""
     frames = {source.checkpoint.frames for source in sources}
     if len(frames) > 1:
-        raise RunError(f"pieces of {out} are at different frames ({', '.join(map(str, sorted(frames)))})")
+        told = ", ".join(map(str, sorted(frames)))
+        raise RunError(f"pieces of {out} are at different frames ({told}): `dico resume {out}` trains those behind on")
     until = {source.folder / "metrics.jsonl": source.checkpoint.meta["metrics_bytes"] for source in sources}
     for source in sources:
         _tell_of_changed_rows(source)

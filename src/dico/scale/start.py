@@ -9,6 +9,7 @@ from typing import Any
 from dico.members import Member
 from dico.runs import Run, RunError, load
 from dico.runs.folder import read_checkpoints
+from dico.runs.reading import warn
 from dico.scale.backends import Backend, BackendLost
 from dico.scale.driver import Drive, cut_out
 from dico.scale.following import Following, Place
@@ -110,6 +111,7 @@ def _drive(
 
     every = pieces.read_all(len(config.members))
     pieces.write(every)  # and remove what a killed driver left
+    _begin_again(config, pieces)
     done = [piece for piece in every if pieces.is_finished(piece)]
     announce(planned(config, every, backend, done))
     following: Any = Following(config, pieces, len(load(pieces.run).groups), _place(every, backend))
@@ -144,6 +146,16 @@ def _drive(
         shown = "; ".join(gone[:SHOWN]) + (f" and {len(gone) - SHOWN} more" if len(gone) > SHOWN else "")
         say(f"{len(gone)} of {len(run.members)} members diverged: {shown}")
     return run
+
+
+def _begin_again(config: Config, pieces: Pieces) -> None:
+    """Let finished pieces whose last checkpoint was spoilt since go on from the newest that is whole."""
+    for piece in filter(pieces.is_finished, pieces.read()):
+        newest = newest_whole(pieces.folder(piece))
+        if newest is None or newest.meta["iteration"] < config.iterations:
+            frames = newest.frames if newest else 0
+            warn(f"the last checkpoint of piece {piece.name} is not whole: it goes on from {frames:,} frames")
+            pieces.note(piece, None)
 
 
 def _all_finished(pieces: Pieces) -> bool:

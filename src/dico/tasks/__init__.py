@@ -1,11 +1,13 @@
 """The paper's tasks as pure functions of tensors; behind the same functions, VMAS and PettingZoo."""
 
+import io
 from collections.abc import Sequence
+from contextlib import redirect_stdout
 from dataclasses import fields
 from typing import Any
 
 from dico._checks import check_choice, pairs
-from dico._trust import FAMILIES, check_of_trusted, check_trusted, trust
+from dico._trust import FAMILIES, check_of_trusted, check_trusted, trust, trust_named
 from dico.tasks.base import (
     OUTCOMES,
     Group,
@@ -22,7 +24,7 @@ from dico.tasks.base import (
 from dico.tasks.dispersion import Dispersion
 from dico.tasks.navigation import Navigation, SameGoal
 from dico.tasks.own import imported, name_of, options_of, own
-from dico.tasks.pettingzoo import PREFIX, pettingzoo
+from dico.tasks.pettingzoo import PARALLEL, PREFIX, pettingzoo
 from dico.tasks.reverse_transport import ReverseTransport
 from dico.tasks.sampling import Sampling
 from dico.tasks.scene import Legend, Scene
@@ -89,9 +91,9 @@ def from_settings(name: str, options: Sequence[str] = ()) -> Task:
     3
     """
     if name.startswith(PREFIX) and not _is_of_family(name):
-        trust(name.removeprefix(PREFIX).partition(":")[0])
+        trust_named(_environment(name))
     elif _is_own(name):
-        trust(name.partition(":")[0])
+        trust_named(name)
     return _made(name, options)
 
 
@@ -111,12 +113,23 @@ def from_folder(name: str, options: Sequence[str] = ()) -> Task:
     Traceback (most recent call last):
     ValueError: task 'os:system' is code of its own, which is not run for being named in a folder: if you trust it...
     """
-    check_known(name)
+    _check_module(name)
     return _made(name, options)
 
 
 def check_known(name: str) -> None:
-    """An error if a folder names a task that is neither dico's, nor VMAS's or PettingZoo's, nor trusted."""
+    """An error if a folder names a task that is neither dico's, nor VMAS's or PettingZoo's, nor trusted.
+
+    What is known so may be made by :func:`from_settings`.
+    """
+    _check_module(name)
+    if name.startswith(PREFIX) and not _is_of_family(name):
+        with redirect_stdout(io.StringIO()):  # packages of games greet
+            check_of_trusted("environment", _environment(name), imported("environment", _environment(name)))
+
+
+def _check_module(name: str) -> None:
+    """The same, without a look at what an environment of PettingZoo is: the process that makes it looks."""
     if name.startswith(PREFIX):
         if not _is_of_family(name):
             check_trusted("task", name.removeprefix(PREFIX))
@@ -153,6 +166,12 @@ def is_wrapped(name: str) -> bool:
 def _is_own(name: str) -> bool:
     """Whether it is ``module:function``."""
     return ":" in name and not is_wrapped(name)
+
+
+def _environment(name: str) -> str:
+    """The ``module:function`` that makes an environment of PettingZoo."""
+    module, _, function = name.removeprefix(PREFIX).partition(":")
+    return f"{module}:{function or PARALLEL}"
 
 
 def _is_of_family(name: str) -> bool:

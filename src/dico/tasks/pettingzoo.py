@@ -23,6 +23,8 @@ from dico.tasks.scene import Scene, discs, square
 
 PREFIX = "pettingzoo:"
 """Before the name of a module that has a parallel environment."""
+PARALLEL = "parallel_env"
+"""The function that makes one, if no other is named."""
 USUAL_STEPS = 100
 """In an episode, where neither the user nor the environment says."""
 MOST_WORKERS = 16
@@ -65,7 +67,7 @@ class PettingZooTask(Task[PettingZooState]):
         set_ = object.__setattr__
         module, _, function = self.module.partition(":")
         set_(self, "workers", self.workers or min(len(_cores()), MOST_WORKERS))
-        set_(self, "pool", _pool(self.name, module, function or "parallel_env", self.options, self.workers))
+        set_(self, "pool", _pool(self.name, module, function or PARALLEL, self.options, self.workers))
         set_(self, "horizon", self.horizon or self.pool.about["steps"] or USUAL_STEPS)
         if not self.pool.about["repeats"]:
             raise ValueError(

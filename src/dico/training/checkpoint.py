@@ -155,8 +155,11 @@ def back_to(folder: Path, checkpoint: Checkpoint | None) -> None:
     wanted = checkpoint.meta["metrics_bytes"] if checkpoint else 0
     with path.open("rb") as file:
         file.seek(max(0, wanted - 1))
-        if wanted and file.read(1) != b"\n":  # or it is shorter than that
-            warnings.warn(f"{path} has lost lines that came before the checkpoint", stacklevel=2)
+        if wanted and file.read(1) != b"\n":  # or it is shorter than that; if it is not, it is told as changed
+            if 0 < path.stat().st_size < wanted:  # an empty one is told as lost
+                warnings.warn(f"{path} is shorter than when the checkpoint was written", stacklevel=2)
+            elif checkpoint is not None and "metrics_crc32" not in checkpoint.meta:  # of an earlier version
+                warnings.warn(f"{path} was changed since it was written: numbers in it may be wrong", stacklevel=2)
             file.seek(0)
             wanted = file.read(wanted).rfind(b"\n") + 1
     os.truncate(path, wanted)

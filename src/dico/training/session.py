@@ -177,8 +177,11 @@ class Session:
     def _check_metrics(self, checkpoint: Checkpoint) -> None:
         """Nothing is computed from lines that were changed, and they are told of, now and whenever they are read."""
         path, told = self.folder / "metrics.jsonl", checkpoint.meta.get("metrics_crc32")
-        if not path.is_file():
-            self.crc32 = told or 0
+        if not path.is_file() or not path.stat().st_size:
+            if self.seeker.seeks:
+                raise RunError(f"{path} is lost, and levels that seek go on from it: restore it")
+            said = f"numbers of the first {checkpoint.frames:,} frames are missing from now on, what is trained is not"
+            warnings.warn(f"{path} is lost: {said}", stacklevel=2)
             return
         found = crc32(path, checkpoint.meta["metrics_bytes"])
         self.crc32 = found if told is None else told
@@ -186,7 +189,7 @@ class Session:
             return
         if self.seeker.seeks:
             raise RunError(f"{path} was changed since it was written, and levels that seek go on from it: restore it")
-        if path.stat().st_size >= checkpoint.meta["metrics_bytes"]:  # else back_to says that it has lost lines
+        if path.stat().st_size >= checkpoint.meta["metrics_bytes"]:  # else back_to says that it is shorter
             said = "was changed since it was written: numbers in it may be wrong, what is trained is not"
             warnings.warn(f"{path} {said}", stacklevel=2)
 
