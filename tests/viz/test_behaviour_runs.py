@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 import pytest
 import torch
-from folders import TRAINED, trained, write_run
+from folders import TRAINED, trained, write_metrics, write_run
 from safetensors.torch import load_file, save_file
 
 from dico.analysis import behaviour
@@ -48,7 +48,7 @@ def lose(folder, *members):
     for row in rows:
         if row["member"] in members:
             row["diverged"] = True
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_metrics(folder, "".join(json.dumps(row) + "\n" for row in rows))
     return load(folder)
 
 

@@ -9,7 +9,7 @@ from importlib.resources import files
 import numpy as np
 import pytest
 import torch
-from folders import write_run
+from folders import write_metrics, write_run
 from report_runs import payload_of, report_fixtures, small_run, without_checkpoints
 
 from dico import analysis
@@ -325,11 +325,12 @@ def test_a_population_of_28_with_the_papers_networks_stays_below_5_mb(tmp_path):
     run = small_run(tmp_path / "big", snd=levels, seeds=4, frames=40, hidden=(256, 256))
     rows = run.rows()
     rng = np.random.default_rng(0)
-    with (run.folder / "metrics.jsonl").open("w") as file:
-        for iteration in range(1, 401):
-            for row in rows:
-                noise = {"reward": rng.normal(), "snd": abs(rng.normal()), "action_bound_violation": rng.random()}
-                file.write(json.dumps({**row, **noise, "iteration": iteration, "frames": 60_000 * iteration}) + "\n")
+    lines = []
+    for iteration in range(1, 401):
+        for row in rows:
+            noise = {"reward": rng.normal(), "snd": abs(rng.normal()), "action_bound_violation": rng.random()}
+            lines.append(json.dumps({**row, **noise, "iteration": iteration, "frames": 60_000 * iteration}) + "\n")
+    write_metrics(run.folder, "".join(lines))
     path = write_report(load(run.folder))
     found = payload_of(path)
     assert path.stat().st_size < 5_000_000

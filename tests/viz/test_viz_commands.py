@@ -6,7 +6,7 @@ import sys
 
 import pytest
 from command_line import dico
-from folders import trained, write_run
+from folders import trained, write_metrics, write_run
 
 pytestmark = pytest.mark.unchecked
 
@@ -59,7 +59,7 @@ def test_two_pages_in_one_folder_do_not_share_their_figures(capsys, run, tmp_pat
 @pytest.mark.filterwarnings("default:.* diverged and is left out")
 def test_who_diverged_is_said_once(capsys, run):
     path = run / "metrics.jsonl"
-    path.write_text(path.read_text().replace('"constraint": "0.5"', '"diverged": true, "constraint": "0.5"'))
+    write_metrics(run, path.read_text().replace('"constraint": "0.5"', '"diverged": true, "constraint": "0.5"'))
     status, _, err = dico(capsys, "report", run, "--formats", "png")
     assert (status, err) == (0, "warning: snd 0.5 diverged and is left out")
 
