@@ -6,7 +6,7 @@ from drawn import said, steady, texts
 from folders import write_run
 
 from dico._student import student_quantile
-from dico.analysis import align, differences
+from dico.analysis import align, differences, frames
 from dico.viz import draw_compared_curves, draw_differences
 from dico.viz.colours import run_colour
 
@@ -66,3 +66,18 @@ def test_each_run_has_its_colour(pair):
 def test_runs_without_a_level_in_common_have_nothing_to_subtract(tmp_path):
     runs = [write_run(tmp_path / name, steady, snd=(level,)) for name, level in (("a", "0"), ("b", "1"))]
     assert draw_differences(runs) is None
+
+
+def lines_of(figure):
+    """The lines of runs, by level and run."""
+    return {line.get_gid(): line for axes in figure.axes for line in axes.get_lines() if line.get_gid()}
+
+
+def test_runs_of_other_lengths_are_drawn_in_one_unit(tmp_path):
+    long = {"frames": 2_400_000, "frames_per_batch": 600_000}
+    runs = [write_run(tmp_path / "a", steady), write_run(tmp_path / "b", steady, **long)]
+    figure = draw_compared_curves(runs)
+    ends = {gid: line.get_xdata()[-1] for gid, line in lines_of(figure).items()}
+    assert ends["0 0"] == pytest.approx(frames(runs[0])[-1] / 1e6)
+    assert ends["0 1"] == pytest.approx(2.4)
+    assert "frames (millions)" in said(figure)

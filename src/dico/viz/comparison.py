@@ -89,12 +89,12 @@ def draw_compared_curves(runs: Sequence[Run], stat: str = "mean", *, seeds: bool
     every = levels(*runs)
     with use_style():
         figure, panels = level_panels(len(every), legend=1.4, label=0.5, aspect=0.85)
-        unit = in_thousands(max((frames(run) for run in runs), key=lambda each: each[-1]))[1]
-        unit = unit.replace(" of each member", "")  # panels are narrow
+        longest = max(frames(run)[-1] for run in runs)
+        unit = in_thousands(frames(runs[0]), longest)[1].replace(" of each member", "")  # panels are narrow
         for axes, level in zip(panels, every, strict=True):
             for number, run in enumerate(runs):
                 if level in levels(run):
-                    _plot_run(axes, run, level, number, stat, seeds)
+                    _plot_run(axes, run, level, number, longest, stat, seeds)
             axes.set_title(level_title(runs[0], level))
             plain_numbers(axes.yaxis)
         low, high = min(axes.get_ylim()[0] for axes in panels), max(axes.get_ylim()[1] for axes in panels)
@@ -133,9 +133,10 @@ def _plot(axes: Axes, found: Sequence[Difference], runs: int, name: str) -> Axes
     return axes
 
 
-def _plot_run(axes: Axes, run: Run, level: str, number: int, stat: str, seeds: bool) -> None:
+def _plot_run(axes: Axes, run: Run, level: str, number: int, longest: float, stat: str, seeds: bool) -> None:
+    """A line of a run, in the unit of all: that of the longest."""
     values = curves(run, "reward")
-    x, own = in_thousands(frames(run)[: values.shape[1]])[0], values[of_level(run, level)]
+    x, own = in_thousands(frames(run)[: values.shape[1]], longest)[0], values[of_level(run, level)]
     band, colour = aggregate(own, stat), run_colour(number)
     axes.plot(x, band.centre, color=colour, gid=f"{level} {number}", zorder=3)
     if band.has_interval:
