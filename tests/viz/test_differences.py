@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from drawn import said, steady, texts
+from drawn import lost, said, steady, texts
 from folders import write_run
 
 from dico._student import student_quantile
@@ -81,3 +81,33 @@ def test_runs_of_other_lengths_are_drawn_in_one_unit(tmp_path):
     assert ends["0 0"] == pytest.approx(frames(runs[0])[-1] / 1e6)
     assert ends["0 1"] == pytest.approx(2.4)
     assert "frames (millions)" in said(figure)
+
+
+def partly_lost(level, seed, iteration):
+    """Far from 0, and nothing is left of the members at 0.5."""
+    found = steady(level, seed, iteration)
+    return lost() if level == "0.5" else found | {"reward": 50 + found["reward"]}
+
+
+def test_a_level_whose_members_diverged_says_so_and_leaves_the_scale_to_others(tmp_path):
+    runs = [write_run(tmp_path / name, partly_lost) for name in "ab"]
+    panels = {axes.get_title(): axes for axes in draw_compared_curves(runs).axes}
+    said = {title: [text.get_text() for text in axes.texts] for title, axes in panels.items()}
+    assert said == {"desired SND 0": [], "desired SND 0.5": ["all members diverged"], "free": []}
+    assert {axes.get_ylim() for axes in panels.values()} == {panels["free"].get_ylim()}
+    assert panels["free"].get_ylim()[0] > 49
+
+
+def test_panels_share_one_range_of_frames(tmp_path):
+    """Rows above the last have no numbers, so theirs must be those below."""
+    alone = ("0", "0.2", "0.4", "0.6", "0.8", "free")
+    runs = [write_run(tmp_path / "a", steady, snd=alone, frames=12_000),
+            write_run(tmp_path / "b", steady, snd=("free",), frames=60_000)]  # fmt: skip
+    figure = draw_compared_curves(runs)
+    (range_of_frames,) = {axes.get_xlim() for axes in figure.axes}
+    assert range_of_frames[1] >= 60
+
+
+def test_figures_of_members_that_all_diverged(tmp_path):
+    runs = [write_run(tmp_path / name, lost, frames=12_000) for name in "ab"]
+    assert draw_compared_curves(runs).axes[0].get_xlim()[1] >= 12

@@ -24,6 +24,7 @@ from dico.viz.colours import run_colour
 from dico.viz.labels import level_label, levels_title, metric_name, run_names
 from dico.viz.own_axes import on_axes
 from dico.viz.style import (
+    DIVERGED,
     FAINT,
     INK,
     caption,
@@ -96,10 +97,10 @@ def draw_compared_curves(runs: Sequence[Run], stat: str = "mean", *, seeds: bool
                 if level in levels(run):
                     _plot_run(axes, run, level, number, longest, stat, seeds)
             axes.set_title(level_title(runs[0], level))
-            plain_numbers(axes.yaxis)
-        low, high = min(axes.get_ylim()[0] for axes in panels), max(axes.get_ylim()[1] for axes in panels)
+            if not any(np.isfinite(line.get_ydata()).any() for line in axes.get_lines()):
+                axes.text(0.5, 0.5, DIVERGED, transform=axes.transAxes, ha="center", va="center", color=FAINT)
+        _share_scales(panels, [in_thousands(frames(run), longest)[0] for run in runs])
         for axes in panels:
-            axes.set_ylim(low, high)
             axes.set_xlabel(unit)
             axes.set_ylabel("reward per step")
         label_edges(panels)
@@ -108,6 +109,20 @@ def draw_compared_curves(runs: Sequence[Run], stat: str = "mean", *, seeds: bool
         figure.legend(title="run", loc="outside right upper", alignment="left")
         caption(figure, ", ".join([what(runs[0]), _seeds(runs), statistic(runs, stat)]))
         return figure
+
+
+def _share_scales(panels: Sequence[Axes], along: Sequence[np.ndarray]) -> None:
+    """One range of frames for all panels, that of all runs, and one of values, of the panels that have some."""
+    first, last = min(x[0] for x in along), max(x[-1] for x in along)
+    room = 0.01 * (last - first) or 0.05 * last
+    filled = [axes.get_ylim() for axes in panels if not axes.texts]
+    for axes in panels:
+        axes.set_xlim(first - room, last + room)
+        plain_numbers(axes.yaxis)
+        if filled:
+            axes.set_ylim(min(low for low, _ in filled), max(high for _, high in filled))
+        else:
+            axes.set_yticks([])
 
 
 def _plot(axes: Axes, found: Sequence[Difference], runs: int, name: str) -> Axes:

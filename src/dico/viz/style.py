@@ -30,6 +30,7 @@ PANEL = 1.65
 NARROWEST = 4.2
 """Width of a figure of panels, at least: its caption needs it."""
 ONE = "one seed for each level"
+DIVERGED = "all members diverged"
 LETTERS = 17
 """How many letters of a caption fit into an inch."""
 COLUMNS = 5
