@@ -1,5 +1,7 @@
 """Runs against each other: what differs, and how sure that is."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from drawn import lost, said, steady, texts
@@ -111,3 +113,36 @@ def test_panels_share_one_range_of_frames(tmp_path):
 def test_figures_of_members_that_all_diverged(tmp_path):
     runs = [write_run(tmp_path / name, lost, frames=12_000) for name in "ab"]
     assert draw_compared_curves(runs).axes[0].get_xlim()[1] >= 12
+
+
+def test_seeds_that_diverged_are_not_too_few_seeds(tmp_path):
+    """Where all are gone, and where the two that are left are too few."""
+    def failing(level, seed, iteration):
+        return lost() if level == "0.5" or (level == "free" and seed < 2) else steady(level, seed, iteration)
+
+    runs = [write_run(tmp_path / "a", steady, seeds=4), write_run(tmp_path / "b", failing, seeds=4)]
+    found = {each.level: each for each in differences(align(runs))}
+    assert {level: each.verdict("reward") for level, each in found.items()} == {
+        "0": "not told apart", "0.5": "diverged", "free": "diverged"}  # fmt: skip
+    assert found["free"].diverged == (0, 2)
+
+
+def test_the_figure_says_that_runs_end_elsewhere(tmp_path):
+    lengths = {"a": 12_000, "b": 18_000, "c": 234_000}
+    runs = [write_run(tmp_path / name, steady, frames=frames) for name, frames in lengths.items()]
+    assert "12,000, 18,000 and 234,000 frames a member" in said(draw_differences(runs))
+    assert "frames" not in said(draw_differences([runs[0], write_run(tmp_path / "d", steady, frames=12_000)]))
+
+
+def test_the_legend_has_no_pair_without_a_point(tmp_path, pair):
+    gone = write_run(tmp_path / "gone", lost, snd=("0",))
+    elsewhere = write_run(tmp_path / "elsewhere", steady, snd=("3",))
+    found = texts(draw_differences([*pair, gone, elsewhere]))
+    assert [text for text in found if " - a" in text] == ["b - a"]
+
+
+def test_many_runs_stay_in_the_rows_of_their_levels(tmp_path):
+    runs = [write_run(tmp_path / str(number), steady, frames=6000) for number in range(9)]
+    heights = {line.get_gid(): line.get_ydata()[0] for line in draw_differences(runs).axes[0].get_lines()}
+    levels = [[heights[f"{level} {number}"] for number in range(1, 9)] for level in ("0", "0.5", "free")]
+    assert all(min(above) > max(below) + 0.1 for above, below in pairwise(levels))

@@ -27,9 +27,13 @@ class Difference:
     """Members of the first and of the second that count."""
     values: Mapping[str, Interval]
     """By what was measured; without an interval where either has fewer than three seeds."""
+    diverged: tuple[int, int] = (0, 0)
+    """Members of the first and of the second that do not count, for they diverged."""
 
     def verdict(self, name: str) -> str:
-        """``higher``, ``lower``, ``not told apart``; or why there is no interval: ``too few seeds`` or ``no scatter``.
+        """``higher``, ``lower``, ``not told apart``; or why there is no interval.
+
+        That is ``diverged`` where too few seeds are left of those that there were, ``too few seeds`` or ``no scatter``.
 
         >>> values = {"reward": Interval(2.0, 1.0, 3.0), "snd": Interval(1.0, np.nan, np.nan)}
         >>> found = Difference("0.3", 0, 1, (3, 2), values)
@@ -38,7 +42,8 @@ class Difference:
         """
         found = self.values[name]
         if not np.isfinite(found.low):
-            return "too few seeds" if min(self.seeds) < FEWEST else "no scatter"
+            few = [lost for count, lost in zip(self.seeds, self.diverged, strict=True) if count < FEWEST]
+            return "diverged" if any(few) else "too few seeds" if few else "no scatter"
         return "higher" if found.low > 0 else "lower" if found.high < 0 else "not told apart"
 
 
@@ -75,11 +80,15 @@ def differences(runs: Sequence[Run]) -> list[Difference]:
         values = finals[number][name][of_level(runs[number], level)]
         return values[np.isfinite(values)]
 
+    def diverged(number: int, level: str) -> int:
+        return int((~np.isfinite(finals[number]["reward"][of_level(runs[number], level)])).sum())
+
     return [
         Difference(
             level, first, second, (len(of(first, level, "reward")), len(of(second, level, "reward"))),
             {name: difference(of(second, level, name), of(first, level, name), confidence=confidence)
              for name in names},
+            (diverged(first, level), diverged(second, level)),
         )
         for level, first, second in pairs
     ]  # fmt: skip

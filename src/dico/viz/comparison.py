@@ -21,7 +21,7 @@ from dico.analysis import (
 )
 from dico.runs import Run
 from dico.viz.colours import run_colour
-from dico.viz.labels import level_label, levels_title, metric_name, run_names
+from dico.viz.labels import level_label, levels_title, listed, metric_name, run_names, unequal_lengths
 from dico.viz.own_axes import on_axes
 from dico.viz.style import (
     DIVERGED,
@@ -43,7 +43,9 @@ from dico.viz.style import (
 SHOWN = ("return", "success")
 """What episodes came to, beside reward and diversity, where all runs tell."""
 APART = 0.22
-"""From one run to the next within the row of a level."""
+"""From one run to the next within the row of a level, in inches."""
+FILLED = 0.8
+"""What runs take of a row's height, at most."""
 
 
 @on_axes()
@@ -75,11 +77,16 @@ def draw_differences(runs: Sequence[Run]) -> Figure | None:
             axes.set_title(titles.get(name, name))
             axes.label_outer()
         figure.axes[0].set_ylabel(levels_title(runs[0]))
-        for number, other in enumerate(others, 1):
-            figure.axes[-1].plot([], [], "o-", color=run_colour(number), label=f"{other} - {first}")
-        figure.legend(loc="outside right upper", alignment="left")
+        drawn = {each.second for each in found for name in names if np.isfinite(each.values[name].effect)}
+        for number in sorted(drawn):
+            label = f"{others[number - 1]} - {first}"
+            figure.axes[-1].plot([], [], "o-", color=run_colour(number), label=label)
+        if drawn:
+            figure.legend(loc="outside right upper", alignment="left")
         every = "95 % intervals that hold all at once (Welch, Bonferroni)"
-        caption(figure, ", ".join([what(runs[0]), _seeds(runs), "last tenth of the iterations", every]))
+        lengths = unequal_lengths(runs)
+        ends = [f"each run at its own end: {lengths}"] if lengths else []
+        caption(figure, ", ".join([what(runs[0]), _seeds(runs), "last tenth of the iterations", *ends, every]))
         return figure
 
 
@@ -127,9 +134,10 @@ def _share_scales(panels: Sequence[Axes], along: Sequence[np.ndarray]) -> None:
 
 def _plot(axes: Axes, found: Sequence[Difference], runs: int, name: str) -> Axes:
     shown = list(dict.fromkeys(each.level for each in found))
+    apart = min(APART, FILLED / max(runs - 1, 1))  # a row of many runs is taller, and no run leaves its own
     for each in found:
         one = each.values[name]
-        row = -shown.index(each.level) - APART * (each.second - runs / 2)
+        row = -shown.index(each.level) - apart * (each.second - runs / 2)
         colour = run_colour(each.second)
         if np.isfinite(one.low):
             axes.plot([one.low, one.high], [row, row], color=colour, linewidth=1.6, solid_capstyle="butt", zorder=2)
@@ -163,4 +171,4 @@ def _plot_run(axes: Axes, run: Run, level: str, number: int, longest: float, sta
 
 def _seeds(runs: Sequence[Run]) -> str:
     """How many seeds the runs have: once, if it is the same of all."""
-    return " and ".join(dict.fromkeys(map(seeds_in_words, runs)))
+    return listed(list(dict.fromkeys(map(seeds_in_words, runs))))
