@@ -117,6 +117,7 @@ def test_figures_of_members_that_all_diverged(tmp_path):
 
 def test_seeds_that_diverged_are_not_too_few_seeds(tmp_path):
     """Where all are gone, and where the two that are left are too few."""
+
     def failing(level, seed, iteration):
         return lost() if level == "0.5" or (level == "free" and seed < 2) else steady(level, seed, iteration)
 

@@ -11,12 +11,12 @@ from dico.viz.report import write_report
 pytestmark = [pytest.mark.unchecked, pytest.mark.skipif(CHROMIUM is None, reason=NONE_HERE)]
 browser, opened = fixtures()
 LEVELS = tuple(f"{k / 10:g}" for k in range(11))
-MINUS = "\N{MINUS SIGN}"
+MINUS, MISSING = "\N{MINUS SIGN}", "\N{EN DASH}"
 
 
 def rising(level, seed, iteration):
     """Values that tell their iteration; episodes end in all that a page knows."""
-    told = {name: 0.5 + 0.01 * seed for name in ("return", "success", "coverage")}
+    told = dict.fromkeys(("return", "success", "coverage"), 0.5 + 0.01 * seed)
     return {"reward": 100 * iteration + seed, "snd": float(level), "action_bound_violation": 0.0, **told}
 
 
@@ -70,7 +70,7 @@ def test_what_is_not_known_has_no_difference_whichever_way_round(opened, path):
     page.get_by_label("compared with").select_option(label="long")
     (row,) = page.locator("#differences tr[data-level='0.2'][data-run='0']").all()
     amounts = row.locator(".amount").all_inner_texts()
-    assert (len(amounts), set(amounts)) == (5, {"–"})
+    assert (len(amounts), set(amounts)) == (5, {MISSING})
     assert set(row.locator(".verdict").all_inner_texts()) == {"diverged"}
     (same,) = page.locator("#differences tr[data-level='0'][data-run='0']").all()
     assert not any(text.startswith((f"{MINUS}0.00 ", "-0")) for text in same.locator(".amount").all_inner_texts())

@@ -48,8 +48,9 @@ def write_report(
     By default it is ``report.html`` in the run folder; of several runs, here. It is written whole or not at all.
     With ``presets`` (``dico.experiments.presets_of``) the command that trains a run again tells what differs from one.
 
-    With ``card`` the picture that a link to the page shows (episodes, on their maps) is written beside it as ``NAME.card.png``;
-    with ``url``, where the page will be found, the page names it by its whole address, which is what sites read.
+    With ``card`` the picture that a link to the page shows (episodes, on their maps) is written beside it as
+    ``NAME.card.png``; with ``url``, where the page will be found, the page names it by its whole address, which is what
+    sites read.
 
     >>> str(write_report(run))
     'runs/navigation/report.html'
