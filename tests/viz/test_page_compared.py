@@ -53,6 +53,8 @@ def test_values_are_of_the_frames_that_are_told(opened, path):
     header, rows, start = pointed(page, 0)
     assert (header, rows["0 · short"][:3], rows["0 · long"][:3]) == ("6 k frames", "101", "101")
     assert "0 · other" not in rows  # it has not begun
+    mark, row = (page.locator(f"[data-chart=reward] .tip {part}").first.bounding_box() for part in (".run-line", "tr"))
+    assert abs(mark["y"] + mark["height"] / 2 - row["y"] - row["height"] / 2) < 5  # beside the name, not above it
     header, rows, there = pointed(page, 0.405)  # 18,150 of 6,000 to 36,000
     assert header == "18 k frames"
     assert not any(name.endswith("short") for name in rows)  # it has ended
