@@ -4,9 +4,12 @@ from functools import cache
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from made_up import made_up
 
 from dico.analysis import answer, answer_of, sentences
+from dico.analysis.gain import in_digits
 from dico.viz.page.finding import _verdict
 
 SWEEPS = 200
@@ -150,3 +153,11 @@ def test_a_run_answers_by_its_final_rewards(tmp_path):
     assert (found.outcome, found.level, found.gain) == ("diversity pays", "0.5", pytest.approx(2.1))
     alone = made_up(tmp_path / "one.json", "navigation", {"0": [1.0, 1.1, 0.9]})
     assert answer_of(alone) is None
+
+
+@given(st.floats(-1, 1), st.floats(-1, 1), st.floats(0, 1))
+def test_the_digits_of_an_interval_say_on_which_side_of_zero_it_ends(first, second, share):
+    low, high = sorted((first, second))
+    texts = in_digits(low + share * (high - low), low, high)
+    assert [np.sign(float(text)) for text in texts[1:]] == [np.sign(low), np.sign(high)]
+    assert not any(float(text) == 0 and "-" in text for text in texts)

@@ -48,13 +48,16 @@ def test_the_preview_picture_is_a_file_beside_the_page(path, tmp_path):
     run, place = load(path.parent), tmp_path / "shared.html"
     assert "og:image" not in write_report(run, place).read_text("utf-8")
     assert list(tmp_path.iterdir()) == [place]
-    assert 'og:image" content="shared.png"' in write_report(run, place, card=True).read_text("utf-8")
+    figure = tmp_path / "shared.png"
+    figure.write_text("of somebody else")
+    assert 'og:image" content="shared.card.png"' in write_report(run, place, card=True).read_text("utf-8")
     text = write_report(run, place, url="https://example.org/a/shared.html").read_text("utf-8")
-    assert 'og:image" content="https://example.org/a/shared.png"' in text
+    assert 'og:image" content="https://example.org/a/shared.card.png"' in text
     assert 'og:url" content="https://example.org/a/shared.html"' in text
-    with Image.open(tmp_path / "shared.png") as image:
+    with Image.open(tmp_path / "shared.card.png") as image:
         assert image.size == (800, 420)
         assert len(image.getcolors(1 << 20) or []) > 20
+    assert figure.read_text() == "of somebody else"
     with pytest.raises(ValueError, match="must begin with https"):
         write_report(run, tmp_path / "other.html", url="example.org")
     assert not (tmp_path / "other.html").exists()

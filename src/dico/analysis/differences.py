@@ -29,9 +29,13 @@ class Difference:
     """By what was measured; without an interval where either has fewer than three seeds."""
     counts: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     """Values of each quantity that are numbers, where they are not as many as the seeds."""
+    diverged: tuple[int, int] = (0, 0)
+    """Members of the first and of the second that do not count, for they diverged."""
 
     def verdict(self, name: str) -> str:
-        """``higher``, ``lower``, ``not told apart``; or why there is no interval: ``too few seeds`` or ``no scatter``.
+        """``higher``, ``lower``, ``not told apart``; or why there is no interval.
+
+        That is ``diverged`` where too few seeds are left of those that there were, ``too few seeds`` or ``no scatter``.
 
         >>> values = {"reward": Interval(2.0, 1.0, 3.0), "snd": Interval(1.0, np.nan, np.nan)}
         >>> found = Difference("0.3", 0, 1, (3, 2), values)
@@ -42,7 +46,9 @@ class Difference:
         """
         found = self.values[name]
         if not np.isfinite(found.low):
-            return "too few seeds" if min(self.counts.get(name, self.seeds)) < FEWEST else "no scatter"
+            counts = self.counts.get(name, self.seeds)
+            few = [lost for count, lost in zip(counts, self.diverged, strict=True) if count < FEWEST]
+            return "diverged" if any(few) else "too few seeds" if few else "no scatter"
         return "higher" if found.low > 0 else "lower" if found.high < 0 else "not told apart"
 
 
@@ -84,6 +90,8 @@ def differences(runs: Sequence[Run]) -> list[Difference]:
         values = {name: difference(of(second, level, name), of(first, level, name), confidence=confidence)
                   for name in names}  # fmt: skip
         others = {name: size for name, size in sizes.items() if size != sizes["reward"]}
-        return Difference(level, first, second, sizes["reward"], values, others)
+        members = [int(of_level(runs[number], level).sum()) for number in (first, second)]
+        lost = (members[0] - sizes["reward"][0], members[1] - sizes["reward"][1])
+        return Difference(level, first, second, sizes["reward"], values, others, lost)
 
     return [found(*pair) for pair in pairs]

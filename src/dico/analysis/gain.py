@@ -23,6 +23,8 @@ CONFIDENCE = 0.975
 """On either side: intervals are of 95 %."""
 NEXT_TO_NOTHING = 0.05
 """A gain that is surely below this share of what a homogeneous team has is none worth having."""
+MORE = 3
+"""Decimals beyond what an interval is worth, less than this, to show on which side of zero it ends."""
 
 Outcome = Literal["diversity pays", "homogeneous is enough", "not separable", "separable", "undecided"]
 """Some level beats 0; 0 cannot be told from the best, while others can, or diversity is shown to gain next to nothing;
@@ -140,14 +142,26 @@ def sentences(found: Answer, of: str = "reward per step", name: Callable[[str], 
 def in_digits(effect: float, low: float, high: float) -> tuple[str, str, str]:
     """An effect and its interval in as many digits as the interval is worth: two significant ones of half of it.
 
+    They are more where an end that is not zero would read so, for its sign is what the interval says.
+
     >>> in_digits(0.00531, 0.000531, 0.01), in_digits(12.3, -40.2, 64.8), in_digits(1.5, 1.5, 1.5)
     (('+0.0053', '0.0005', '0.0100'), ('+12', '-40', '65'), ('+1.5', '1.5', '1.5'))
+    >>> in_digits(0.0402, 0.0004, 0.08), in_digits(0.04, -1e-9, 0.08)
+    (('+0.0402', '0.0004', '0.0800'), ('+0.040', '-1e-09', '0.080'))
     """
     half = (high - low) / 2
     if not (np.isfinite(half) and half > 0):
-        return f"{effect:+.4g}", f"{low:.4g}", f"{high:.4g}"
-    decimals = max(0, 1 - int(np.floor(np.log10(half))))
-    return f"{effect:+.{decimals}f}", f"{low:.{decimals}f}", f"{high:.{decimals}f}"
+        return f"{effect:+z.4g}", f"{low:z.4g}", f"{high:z.4g}"
+    worth = max(0, 1 - int(np.floor(np.log10(half))))
+    hides = [decimals for decimals in range(worth, worth + MORE) if any(_hidden(end, decimals) for end in (low, high))]
+    decimals = worth + len(hides) if len(hides) < MORE else worth
+    ends = (f"{end:.1g}" if _hidden(end, decimals) else f"{end:z.{decimals}f}" for end in (low, high))
+    return f"{effect:+z.{decimals}f}", next(ends), next(ends)
+
+
+def _hidden(end: float, decimals: int) -> bool:
+    """Whether a number that is not zero reads so."""
+    return end != 0 and float(f"{end:.{decimals}f}") == 0
 
 
 def as_number(level: str) -> float | str:

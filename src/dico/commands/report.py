@@ -37,7 +37,7 @@ class Options:
     seeds: bool = False
     """Draw single seeds as thin lines in the figures; in the page a box switches them."""
     card: bool = False
-    """Write the picture that a link to the page shows, beside it as a PNG of the same name."""
+    """Write the picture that a link to the page shows, beside it: PAGE.card.png."""
     url: str | None = None
     """Where the page will be found: it then names its picture by a whole address, as sites that show links want."""
     open: bool = False

@@ -21,9 +21,10 @@ from dico.analysis import (
 )
 from dico.runs import Run
 from dico.viz.colours import run_colour
-from dico.viz.labels import level_label, levels_title, metric_name, run_names
+from dico.viz.labels import level_label, levels_title, listed, metric_name, run_names, unequal_lengths
 from dico.viz.own_axes import on_axes
 from dico.viz.style import (
+    DIVERGED,
     FAINT,
     INK,
     caption,
@@ -42,7 +43,9 @@ from dico.viz.style import (
 SHOWN = ("return", "success")
 """What episodes came to, beside reward and diversity, where all runs tell."""
 APART = 0.22
-"""From one run to the next within the row of a level."""
+"""From one run to the next within the row of a level, in inches."""
+FILLED = 0.8
+"""What runs take of a row's height, at most."""
 
 
 @on_axes()
@@ -74,11 +77,16 @@ def draw_differences(runs: Sequence[Run]) -> Figure | None:
             axes.set_title(titles.get(name, name))
             axes.label_outer()
         figure.axes[0].set_ylabel(levels_title(runs[0]))
-        for number, other in enumerate(others, 1):
-            figure.axes[-1].plot([], [], "o-", color=run_colour(number), label=f"{other} - {first}")
-        figure.legend(loc="outside right upper", alignment="left")
+        drawn = {each.second for each in found for name in names if np.isfinite(each.values[name].effect)}
+        for number in sorted(drawn):
+            label = f"{others[number - 1]} - {first}"
+            figure.axes[-1].plot([], [], "o-", color=run_colour(number), label=label)
+        if drawn:
+            figure.legend(loc="outside right upper", alignment="left")
         every = "95 % intervals that hold all at once (Welch, Bonferroni)"
-        caption(figure, ", ".join([what(runs[0]), _seeds(runs), "last tenth of the iterations", every]))
+        lengths = unequal_lengths(runs)
+        ends = [f"each run at its own end: {lengths}"] if lengths else []
+        caption(figure, ", ".join([what(runs[0]), _seeds(runs), "last tenth of the iterations", *ends, every]))
         return figure
 
 
@@ -89,17 +97,17 @@ def draw_compared_curves(runs: Sequence[Run], stat: str = "mean", *, seeds: bool
     every = levels(*runs)
     with use_style():
         figure, panels = level_panels(len(every), legend=1.4, label=0.5, aspect=0.85)
-        unit = in_thousands(max((frames(run) for run in runs), key=lambda each: each[-1]))[1]
-        unit = unit.replace(" of each member", "")  # panels are narrow
+        longest = max(frames(run)[-1] for run in runs)
+        unit = in_thousands(frames(runs[0]), longest)[1].replace(" of each member", "")  # panels are narrow
         for axes, level in zip(panels, every, strict=True):
             for number, run in enumerate(runs):
                 if level in levels(run):
-                    _plot_run(axes, run, level, number, stat, seeds)
+                    _plot_run(axes, run, level, number, longest, stat, seeds)
             axes.set_title(level_title(runs[0], level))
-            plain_numbers(axes.yaxis)
-        low, high = min(axes.get_ylim()[0] for axes in panels), max(axes.get_ylim()[1] for axes in panels)
+            if not any(np.isfinite(line.get_ydata()).any() for line in axes.get_lines()):
+                axes.text(0.5, 0.5, DIVERGED, transform=axes.transAxes, ha="center", va="center", color=FAINT)
+        _share_scales(panels, [in_thousands(frames(run), longest)[0] for run in runs])
         for axes in panels:
-            axes.set_ylim(low, high)
             axes.set_xlabel(unit)
             axes.set_ylabel("reward per step")
         label_edges(panels)
@@ -110,11 +118,26 @@ def draw_compared_curves(runs: Sequence[Run], stat: str = "mean", *, seeds: bool
         return figure
 
 
+def _share_scales(panels: Sequence[Axes], along: Sequence[np.ndarray]) -> None:
+    """One range of frames for all panels, that of all runs, and one of values, of the panels that have some."""
+    first, last = min(x[0] for x in along), max(x[-1] for x in along)
+    room = 0.01 * (last - first) or 0.05 * last
+    filled = [axes.get_ylim() for axes in panels if not axes.texts]
+    for axes in panels:
+        axes.set_xlim(first - room, last + room)
+        plain_numbers(axes.yaxis)
+        if filled:
+            axes.set_ylim(min(low for low, _ in filled), max(high for _, high in filled))
+        else:
+            axes.set_yticks([])
+
+
 def _plot(axes: Axes, found: Sequence[Difference], runs: int, name: str) -> Axes:
     shown = list(dict.fromkeys(each.level for each in found))
+    apart = min(APART, FILLED / max(runs - 1, 1))  # a row of many runs is taller, and no run leaves its own
     for each in found:
         one = each.values[name]
-        row = -shown.index(each.level) - APART * (each.second - runs / 2)
+        row = -shown.index(each.level) - apart * (each.second - runs / 2)
         colour = run_colour(each.second)
         if np.isfinite(one.low):
             axes.plot([one.low, one.high], [row, row], color=colour, linewidth=1.6, solid_capstyle="butt", zorder=2)
@@ -133,9 +156,10 @@ def _plot(axes: Axes, found: Sequence[Difference], runs: int, name: str) -> Axes
     return axes
 
 
-def _plot_run(axes: Axes, run: Run, level: str, number: int, stat: str, seeds: bool) -> None:
+def _plot_run(axes: Axes, run: Run, level: str, number: int, longest: float, stat: str, seeds: bool) -> None:
+    """A line of a run, in the unit of all: that of the longest."""
     values = curves(run, "reward")
-    x, own = in_thousands(frames(run)[: values.shape[1]])[0], values[of_level(run, level)]
+    x, own = in_thousands(frames(run)[: values.shape[1]], longest)[0], values[of_level(run, level)]
     band, colour = aggregate(own, stat), run_colour(number)
     axes.plot(x, band.centre, color=colour, gid=f"{level} {number}", zorder=3)
     if band.has_interval:
@@ -147,4 +171,4 @@ def _plot_run(axes: Axes, run: Run, level: str, number: int, stat: str, seeds: b
 
 def _seeds(runs: Sequence[Run]) -> str:
     """How many seeds the runs have: once, if it is the same of all."""
-    return " and ".join(dict.fromkeys(map(seeds_in_words, runs)))
+    return listed(list(dict.fromkeys(map(seeds_in_words, runs))))

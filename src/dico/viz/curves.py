@@ -34,7 +34,7 @@ from dico.viz.colours import level_colours, level_patterns
 from dico.viz.end_labels import label_ends, room_of_names
 from dico.viz.labels import level_label, levels_title, metric_name
 from dico.viz.own_axes import on_axes
-from dico.viz.style import FAINT, in_thousands, lost, plain_numbers
+from dico.viz.style import DIVERGED, FAINT, in_thousands, lost, plain_numbers
 
 DASHED: dict[str, Any] = {"linestyle": (0, (4, 3)), "linewidth": 1.1}
 THIN: dict[str, Any] = {"linewidth": 0.7, "alpha": 0.6}
@@ -225,7 +225,7 @@ def _plot(
                 axes.plot(x, seed, color=colour, linewidth=0.6, alpha=0.6, zorder=2.5, **mark)
     axes.margins(x=0.01)
     if wanted and not np.isfinite(values[[member.index for member in wanted]]).any():
-        axes.text(0.5, 0.5, "all members diverged", transform=axes.transAxes, ha="center", va="center", color=FAINT)
+        axes.text(0.5, 0.5, DIVERGED, transform=axes.transAxes, ha="center", va="center", color=FAINT)
         axes.set_xlim(0, x[-1])
         axes.set_yticks([])
     return axes

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dico.analysis import bounds_of, controlled_metric, group_fields
+from dico.analysis import bounds_of, controlled_metric, frames, group_fields
 from dico.members import NAMED
 from dico.runs import Run, RunError
 from dico.schedules import is_scheduled
@@ -67,6 +67,26 @@ def level_label(level: str) -> str:
     '≥ 0.3, tau=0.1'
     """
     return ", ".join(part if NAMED.fullmatch(part) else _constraint_label(part) for part in level.split(", "))
+
+
+def listed(parts: Sequence[str]) -> str:
+    """Things one after the other, as a sentence has them.
+
+    >>> listed(["4 seeds"]), listed(["12,000", "18,000", "234,000"])
+    ('4 seeds', '12,000, 18,000 and 234,000')
+    """
+    *others, last = parts
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def unequal_lengths(runs: Sequence[Run]) -> str:
+    """How many frames a member of each run has had; nothing where that is the same of all.
+
+    >>> unequal_lengths([run, run])
+    ''
+    """
+    done = sorted({int(frames(run)[-1]) for run in runs})
+    return "" if len(done) == 1 else f"{listed([f'{each:,}' for each in done])} frames a member"
 
 
 def run_names(runs: Sequence[Run]) -> list[str]:

@@ -48,8 +48,9 @@ def write_report(
     By default it is ``report.html`` in the run folder; of several runs, here. It is written whole or not at all.
     With ``presets`` (``dico.experiments.presets_of``) the command that trains a run again tells what differs from one.
 
-    With ``card`` the picture that a link to the page shows (episodes, on their maps) is written beside it as a PNG;
-    with ``url``, where the page will be found, the page names it by its whole address, which is what sites read.
+    With ``card`` the picture that a link to the page shows (episodes, on their maps) is written beside it as
+    ``NAME.card.png``; with ``url``, where the page will be found, the page names it by its whole address, which is what
+    sites read.
 
     >>> str(write_report(run))
     'runs/navigation/report.html'
@@ -75,12 +76,12 @@ def write_report(
 
 
 def card_beside(path: Path) -> Path:
-    """Where the picture of a page goes that links to it show.
+    """Where the picture of a page goes that links to it show: a name that no figure beside the page has.
 
     >>> card_beside(Path("runs/a/report.html"))
-    PosixPath('runs/a/report.png')
+    PosixPath('runs/a/report.card.png')
     """
-    return path.with_suffix(".png")
+    return path.with_suffix(".card.png")
 
 
 def check_url(url: str) -> str:

@@ -30,6 +30,7 @@ PANEL = 1.65
 NARROWEST = 4.2
 """Width of a figure of panels, at least: its caption needs it."""
 ONE = "one seed for each level"
+DIVERGED = "all members diverged"
 LETTERS = 17
 """How many letters of a caption fit into an inch."""
 COLUMNS = 5
@@ -231,7 +232,12 @@ def plain_numbers(axis: Axis) -> None:
     axis.set_major_formatter(lambda value, _: f"{round(value, 12) + 0:.6g}")
 
 
-def in_thousands(run_frames: np.ndarray) -> tuple[np.ndarray, str]:
-    """Frames in a unit that keeps numbers short, and the axis's label."""
-    unit, name = (1e6, "millions") if run_frames[-1] >= 2e6 else (1e3, "thousands")
+def in_thousands(run_frames: np.ndarray, longest: float | None = None) -> tuple[np.ndarray, str]:
+    """Frames in a unit that keeps numbers short, and the axis's label; ``longest`` is where an axis of several ends.
+
+    >>> in_thousands(np.array([500_000]), longest=3e6)
+    (array([0.5]), 'frames of each member (millions)')
+    """
+    last = run_frames[-1] if longest is None else longest
+    unit, name = (1e6, "millions") if last >= 2e6 else (1e3, "thousands")
     return run_frames / unit, f"frames of each member ({name})"

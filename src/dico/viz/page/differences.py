@@ -6,7 +6,7 @@ from typing import Any
 from dico import analysis
 from dico._files import plain
 from dico.runs import Run
-from dico.viz.labels import metric_name
+from dico.viz.labels import metric_name, unequal_lengths
 
 SHARES = ("success", "coverage")
 """What is told in per cent."""
@@ -42,17 +42,10 @@ def _about(found: Sequence[analysis.Difference], runs: Sequence[Run]) -> str:
     shared = {each.level for each in found}
     alone = [level for level in analysis.levels(*runs) if level not in shared]
     left = f" Levels of one run only are not in it: {', '.join(alone)}." if alone else ""
+    lengths = unequal_lengths(runs)
+    ends = f" The runs have {lengths}: each is taken at its own end." if lengths else ""
     return (
         "At each level that two runs share: means over the last tenth of the iterations, one run's minus the other's, "
         "with Welch's interval. The intervals of a column hold all at once with 95 % confidence (Bonferroni), so that "
-        f"any row may be picked from them.{left}{_lengths(runs)}"
+        f"any row may be picked from them.{left}{ends}"
     )
-
-
-def _lengths(runs: Sequence[Run]) -> str:
-    """That runs are not equally long, if they are not."""
-    done = sorted({int(analysis.frames(run)[-1]) for run in runs})
-    if len(done) == 1:
-        return ""
-    told = " and ".join(f"{frames:,}" for frames in done)
-    return f" The runs have {told} frames a member: each is taken at its own end."

@@ -12,6 +12,7 @@ import { pointing, Tip } from "./tip.js";
 
 const HEIGHT = 280;
 const [LETTER, BESIDE, MARK, LINE] = [6.6, 8, 10, 15]; // of the levels' names at the lines' ends, in pixels
+const LONGEST = 12; // letters of such a name; longer ones are left to the legend
 const TITLE = "Training curves";
 const HOW = "Point at a chart, or use the arrow keys on it, to read all values; "
   + "the buttons of the legend hide and show levels.";
@@ -51,7 +52,7 @@ class Curves {
     this.box = element("div", { class: "plot", tabindex: "0", role: "group", "aria-label": label });
     this.tip = new Tip(this.box);
     this.legend = element("p", { class: "print-legend", "aria-hidden": "true" }); // on paper the page's own is far
-    this.longest = series.reduce((most, { xs }) => (xs.at(-1) > most.at(-1) ? xs : most), series[0].xs);
+    this.span = extremes(series.flatMap(({ xs }) => [xs[0], xs.at(-1)]));
     this.node = element("figure", { class: "panel", "data-chart": metric.key },
       element("figcaption", {}, element("h3", {}, glossed(metric.title, 1)), element("p", {}, metric.about)), this.box,
       this.legend);
@@ -72,8 +73,7 @@ class Curves {
   draw() {
     this.shown = this.series.filter(({ run, level }) => this.selection.shows(run, level));
     const desired = this.metric.desired ? this.report.levels.filter((level) => this.has(level)) : [];
-    const [first] = extremes(this.series.map(({ xs }) => xs[0]));
-    const last = this.longest.at(-1);
+    const [first, last] = this.span;
     this.frame = axes({
       width: this.box.clientWidth, height: HEIGHT, y: this.range(desired), yFormat: this.show,
       x: first < last ? [first, last] : [0.9 * first, 1.1 * first + 1], xLabel: "frames per member", xFormat: frames,
@@ -81,7 +81,7 @@ class Curves {
     });
     drawDesired(this.frame, desired, this.marksDesired, comparing(this.report));
     this.shown.forEach((each) => drawSeries(this.frame, each, this.selection.seeds));
-    if (this.metric.named) drawNames(this.frame, this.shown, this.beside);
+    if (this.names) drawNames(this.frame, this.shown, this.beside);
     this.marks = svg("g", { class: "cursor" });
     this.frame.picture.append(this.marks);
     this.box.replaceChildren(this.frame.picture, this.tip.node);
@@ -103,25 +103,38 @@ class Curves {
     return this.metric.desired && this.marksDesired ? BESIDE + MARK : BESIDE;
   }
 
+  /** Letters of the longest level's name. */
+  get letters() {
+    return Math.max(0, ...this.shown.map(({ level }) => levelLabel(level).length));
+  }
+
+  /** Whether levels are named at their lines' ends: if no name is too long, and of one run, for a level's name does
+   * not tell whose line it is, and runs end where they like. */
+  get names() {
+    return this.metric.named && !comparing(this.report) && this.letters <= LONGEST;
+  }
+
   /** What the levels' names need at the right of the lines. */
   room() {
-    if (!this.metric.named) return 0;
-    const longest = Math.max(0, ...this.shown.map(({ level }) => levelLabel(level).length));
-    return longest > 12 ? 0 : Math.max(this.beside + LETTER * longest - 20, 0);
+    return this.names ? Math.max(this.beside + LETTER * this.letters - 20, 0) : 0;
+  }
+
+  /** All numbers of frames at which a line that is shown has a point, in order. */
+  get moments() {
+    return [...new Set(this.shown.flatMap(({ xs }) => [...xs]))].sort((a, b) => a - b);
   }
 
   /** All that the chart shows, a row for each iteration. */
   table() {
     const names = this.shown.flatMap(({ name, low, seeds }) =>
       [name, ...(low ? [`${name} low`, `${name} high`] : []), ...seeds.map((_, k) => `${name} #${k + 1}`)]);
-    const values = (xs, series, at) => {
+    const values = (series, at) => {
       const k = series.xs.indexOf(at);
       const { centre, low, high, seeds } = series;
       return [centre, ...(low ? [low, high] : []), ...seeds].map((line) => (k < 0 ? null : line[k]));
     };
-    const moments = [...new Set(this.shown.flatMap(({ xs }) => [...xs]))].sort((a, b) => a - b);
-    return [["frames", ...names], ...moments.map((at) =>
-      [at, ...this.shown.flatMap((series) => values(moments, series, at))])];
+    return [["frames", ...names], ...this.moments.map((at) =>
+      [at, ...this.shown.flatMap((series) => values(series, at))])];
   }
 
   has({ text }) {
@@ -140,7 +153,7 @@ class Curves {
   follow(event) {
     const { left, right } = this.frame;
     const share = (event.clientX - this.box.getBoundingClientRect().left - left) / (right - left);
-    const [first, last] = [this.longest[0], this.longest.at(-1)];
+    const [first, last] = this.span;
     this.point(first + Math.min(Math.max(share, 0), 1) * (last - first));
   }
 
@@ -148,20 +161,24 @@ class Curves {
     const way = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     if (!way) return;
     event.preventDefault();
-    const [outside, end] = way > 0 ? [-1, this.longest.length - 1] : [this.longest.length, this.longest.length - 1];
-    const now = this.cursor === null ? outside : closest(this.longest, this.cursor);
-    this.point(this.longest[Math.min(Math.max(now + way, 0), end)]);
+    const { moments } = this;
+    if (!moments.length) return;
+    const now = this.cursor === null ? (way > 0 ? -1 : moments.length) : closest(moments, this.cursor);
+    this.point(moments[Math.min(Math.max(now + way, 0), moments.length - 1)]);
   }
 
-  /** Marks the iterations nearest to a number of frames, and lists all values there. */
+  /** Marks the iteration nearest to a number of frames, and lists the values there of all lines that reach it; those
+   * that have no point there, but before and after, say of when their values are. */
   point(target) {
     this.cursor = target;
     this.marks.replaceChildren();
     this.tip.hide();
     if (target === null || !this.shown.length) return;
     const { toX, toY, top, bottom } = this.frame;
-    const there = this.shown.map((each) => ({ ...each, index: closest(each.xs, target) }));
-    const at = there[0].xs[there[0].index];
+    const { moments } = this;
+    const at = moments[closest(moments, target)];
+    const there = this.shown.filter(({ xs }) => xs[0] <= at && at <= xs.at(-1))
+      .map((each) => ({ ...each, index: closest(each.xs, at) }));
     this.marks.append(svg("line", { x1: toX(at), x2: toX(at), y1: top, y2: bottom }));
     for (const { xs, centre, index, colour } of there) {
       if (!Number.isFinite(centre[index])) continue;
@@ -171,9 +188,10 @@ class Curves {
       [centre[index], low?.[index] ?? null, high?.[index] ?? null]);
     const [decimals, text] = this.metric.percent
       ? [percentDecimals(values), percentInterval] : [decimalsOf(values), interval];
-    this.tip.show(toX(at), `${frames(at)} frames`, there.map(({ run, level, colour, name }, k) => {
+    this.tip.show(toX(at), `${frames(at)} frames`, there.map(({ run, level, colour, name, xs, index }, k) => {
+      const of = frames(xs[index]) === frames(at) ? "" : ` (${frames(xs[index])})`;
       const mark = comparing(this.report) ? lineMark(this.report, run, level) : levelMark(this.report, level, colour);
-      return [[mark, name], text(values[k], decimals)];
+      return [[mark, name + of], text(values[k], decimals)];
     }));
   }
 }
@@ -201,11 +219,10 @@ function drawNames({ picture, toY, right, top, bottom }, series, beside) {
   known.forEach((end, k) => (end.y = Math.max(end.y, k ? known[k - 1].y + LINE : top + 4)));
   known.reverse().forEach((end, k) => (end.y = Math.min(end.y, k ? known[k - 1].y - LINE : bottom - LINE / 2)));
   for (const { level, y, end, colour } of known) {
-    const text = levelLabel(level);
-    if (text.length > 12) continue;
     const thread = { d: `M${right + 1} ${end}L${right + beside - 2} ${y}`, stroke: colour, class: "name-thread" };
     picture.append(svg("path", thread));
-    picture.append(svg("text", { x: right + beside, y, class: "end-name", "dominant-baseline": "middle" }, text));
+    picture.append(svg("text", { x: right + beside, y, class: "end-name", "dominant-baseline": "middle" },
+      levelLabel(level)));
   }
 }
 

@@ -6,7 +6,7 @@ import { decimalsOf, extremes, interval, levelLabel, linear, percentDecimals, pe
 import { comparing, levelMark, runMark } from "./selection.js";
 
 const TITLE = "Differences between the runs";
-const [WIDTH, HEIGHT] = [150, 18]; // of an interval's picture
+const [WIDTH, HEIGHT] = [120, 18]; // of an interval's picture
 const SAYS = { "not told apart": "cannot be told apart" };
 
 /** Null where there is one run. */
@@ -32,7 +32,8 @@ export function differences(report, selection) {
 
 /** The differences of all others from one run, turned round where that is the second of two. */
 function against(rows, base) {
-  const turned = ([effect, low, high]) => [-effect, high === null ? null : -high, low === null ? null : -low];
+  const minus = (value) => (value === null ? null : 0 - value); // what is not known stays so, and 0 has no sign
+  const turned = ([effect, low, high]) => [minus(effect), minus(high), minus(low)];
   const opposite = { higher: "lower", lower: "higher" };
   const round = (row) => ({
     ...row, first: row.second, second: row.first, seeds: [...row.seeds].reverse(),

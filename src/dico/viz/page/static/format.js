@@ -55,7 +55,7 @@ export function decimalsOf(intervals, most = 5) {
 
 /** A centre and its interval, to as many decimals: ± where it is symmetric, else its ends. */
 export function interval([centre, low, high], decimals = decimalsOf([[centre, low, high]])) {
-  const show = (value) => value.toFixed(decimals).replace("-", "−");
+  const show = (value) => value.toFixed(decimals).replace(/^-(?=[0.]*$)/, "").replace("-", "−"); // no −0.00
   if (!Number.isFinite(centre ?? NaN)) return MISSING;
   if (!Number.isFinite(low ?? NaN) || low === high) return show(centre);
   const half = (high - low) / 2;

@@ -4,7 +4,7 @@ import { element, svg, swatch } from "./dom.js";
 import { levelLabel, levelName } from "./format.js";
 
 /** How the lines of levels are broken where colours are those of runs, and what marks the points of each run. */
-const DASHES = ["", "2 3", "10 3 2 3", "14 4", "6 2 2 2 2 2", "1 5"];
+const DASHES = ["", "2 3", "10 3 2 3", "14 4", "6 2 2 2 2 2", "1 5", "6 6", "2 2 2 8", "14 3 5 3", "5 2 5 9"];
 const MANY = 6; // from more levels on, lines have patterns besides colours
 const PATTERNS = ["", "7 3", "2 3"];
 export const MARKS = ["●", "■", "▲", "◆", "▼", "✚"];
@@ -78,8 +78,11 @@ export function legend(report, selection) {
   const levels = report.levels.map(({ text, colour }) =>
     chip(`level ${text}`, levelMark(report, text, colour), levelLabel(text),
       `Show or hide the members with ${levelName(report, text)}`));
+  const repeated = comparing(report) && levels.length > DASHES.length
+    ? element("small", { class: "chips-name" },
+      `Line patterns repeat after ${DASHES.length} levels: hide some to tell the others apart.`) : null;
   const groups = [element("div", { class: "chips", role: "group", "aria-label": "Levels shown" },
-    element("span", { class: "chips-name" }, title[0].toUpperCase() + title.slice(1)), levels)];
+    element("span", { class: "chips-name" }, title[0].toUpperCase() + title.slice(1)), levels, repeated)];
   if (comparing(report)) {
     const runs = report.runs.map(({ name }, index) =>
       chip(`run ${index}`, runMark(report, index), name, `Show or hide the run ${name}`));
