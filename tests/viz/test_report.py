@@ -320,7 +320,6 @@ def test_hostile_names_stay_text(run, tmp_path):
 
 
 @pytest.mark.unchecked  # long; shapes are checked elsewhere
-@pytest.mark.filterwarnings("ignore:.* was changed since it was written")
 def test_a_population_of_28_with_the_papers_networks_stays_below_5_mb(tmp_path):
     levels = ("0", "0.1", "0.3", "0.4", "0.5", "1", "free")
     run = small_run(tmp_path / "big", snd=levels, seeds=4, frames=40, hidden=(256, 256))

@@ -56,7 +56,6 @@ def test_two_pages_in_one_folder_do_not_share_their_figures(capsys, run, tmp_pat
     assert ["seed=1" in text for text in drawn] == [False, True]
 
 
-@pytest.mark.filterwarnings("ignore:.* was changed since it was written")
 @pytest.mark.filterwarnings("default:.* diverged and is left out")
 def test_who_diverged_is_said_once(capsys, run):
     path = run / "metrics.jsonl"
