@@ -31,7 +31,7 @@ USES = {
     "wandb": [f"{TRAIN} --wandb"],
     "vmas": ["tasks", f"train vmas:balance {SMALL}"],
     "pettingzoo": [f"train pettingzoo:mpe2.simple_spread_v3 {SMALL} --task-options max_cycles=5 workers=1"],
-    "ray": [f"{TRAIN} --on ray --dry-run"],
+    "ray": [f"{TRAIN} --on ray"],
     "slurm": [f"{TRAIN} --on slurm --dry-run"],
     "torchrl": [],
     "benchmarl": ["report --help"],

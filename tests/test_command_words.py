@@ -306,3 +306,35 @@ def test_eval_tells_the_spread(capsys, tmp_path, monkeypatch):
     assert told["levels"][0]["return"]["mean"] == pytest.approx((first + second) / 2)
     assert told["levels"][0]["return"]["over_seeds"] == pytest.approx(abs(first - second) / 2**0.5)
     assert told["levels"][0]["return"]["over_episodes"] > 0
+
+
+def test_what_a_folder_says_is_text_in_a_list(capsys, tmp_path):
+    run = train(Config(**SMALL), tmp_path / "run", device="cpu")
+    members = json.loads((run.folder / "members.json").read_text())
+    members[0]["gae_lambda"] = "[/red]"
+    (run.folder / "members.json").write_text(json.dumps(members))
+    status, out, _ = dico(capsys, "list", tmp_path)
+    assert status == 0
+    assert "[/red]" in "".join(line.replace("\u2502", "").strip() for line in out.splitlines())
+
+
+@pytest.mark.filterwarnings("ignore:.* is shorter than when", "ignore:.* was changed since", "ignore:.* is left out")
+def test_lines_without_or_with_no_seed_are_no_reason_to_fail(capsys, tmp_path):
+    run = train(Config(**SMALL), tmp_path / "run", device="cpu")
+    rows = [json.loads(line) for line in (run.folder / "metrics.jsonl").read_text().splitlines()]
+    del rows[-1]["seed"]
+    rows[0]["seed"] = [1, 2, 3]
+    (run.folder / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    status, out, err = dico(capsys, "resume", run.folder)
+    assert status == 0, err
+    assert "last batch of each member" in out
+
+
+def test_a_folder_whose_controlled_groups_are_none_says_so(capsys, tmp_path):
+    run = train(Config(**SMALL), tmp_path / "run", device="cpu")
+    saved = json.loads((run.folder / "config.json").read_text())
+    saved["config"]["controlled"] = 2**63
+    (run.folder / "config.json").write_text(json.dumps(saved))
+    status, _, err = dico(capsys, "eval", run.folder)
+    assert status == 2
+    assert "config.controlled" in err

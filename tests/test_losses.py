@@ -1,5 +1,6 @@
 """The action-space loss against its formula."""
 
+import pytest
 import torch
 
 from dico import action_space_loss
@@ -28,3 +29,9 @@ def test_descending_it_brings_means_back():
         with torch.no_grad():
             mean -= 0.1 * gradient
     assert action_space_loss(mean, LOW, HIGH).item() < 1e-3
+
+
+@pytest.mark.unchecked
+def test_whole_numbers_have_no_norm_and_are_refused():
+    with pytest.raises(ValueError, match=r"mean must hold floating-point numbers, got torch.int64"):
+        action_space_loss(torch.zeros(3, 2, 2, dtype=torch.int64), -1, 1)

@@ -33,6 +33,8 @@ def action_space_loss(
     """
     if not isinstance(mean, Tensor):
         raise ValueError(f"mean must be a tensor (..., n, m), got {mean!r}")
+    if not mean.is_floating_point():
+        raise ValueError(f"mean must hold floating-point numbers, got {mean.dtype}")
     for name, bound in (("low", low), ("high", high)):
         if not isinstance(bound, Tensor):
             numbers(name, bound)

@@ -39,12 +39,15 @@ def spoil(folder: Path, rng: random.Random) -> str:
     """Spoil something in a run folder; what was done, in words."""
     files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != ".lock")
     path = rng.choice(files)
-    if path.suffix in (".json", ".jsonl") and rng.random() < 0.6:
-        return _spoil_json(path, rng)
-    if path.suffix == ".safetensors" and rng.random() < 0.5:
-        return _spoil_header(path, rng)
-    way = rng.choice(WAYS)
-    way(path, rng)
+    try:
+        if path.suffix in (".json", ".jsonl") and rng.random() < 0.6:
+            return _spoil_json(path, rng)
+        if path.suffix == ".safetensors" and rng.random() < 0.5:
+            return _spoil_header(path, rng)
+        way = rng.choice(WAYS)
+        way(path, rng)
+    except (OSError, RecursionError, AttributeError) as error:  # of what it has spoilt before: unreadable, or no JSON
+        return f"nothing of {path.relative_to(folder)}, which was spoilt already ({type(error).__name__})"
     return f"{way.__name__} {path.relative_to(folder)}"
 
 

@@ -13,7 +13,7 @@ from dico.experiments import preset
 from dico.runs import RunError
 from dico.runs.folder import read_checkpoints
 from dico.training import session
-from dico.training.blocks import Blocks, make_population
+from dico.training.blocks import Blocks, enough_memory, make_population
 from dico.training.checkpoint import restore, save
 from dico.training.memory import ALONGSIDE, FILLED, Plan, free_bytes
 from dico.training.population import Population
@@ -254,3 +254,13 @@ def test_members_fit_into_what_is_free_less_what_cuda_takes():
     plan = Plan(networks=10**9, batch=0, replay=0, working=10**9)
     assert plan.fitting(20 * 10**9) == 8  # 18 GB are planned with, less 1.07 GB
     assert plan.fitting(0) == 1
+
+
+def test_a_host_without_memory_is_told_too():
+    with (
+        pytest.raises(RunError, match="cpu ran out of memory with 2 members at once"),
+        enough_memory(torch.device("cpu"), 2, "dico train x"),
+    ):
+        raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 8 bytes")
+    with pytest.raises(RuntimeError, match="something else"), enough_memory(torch.device("cpu"), 2, "dico train x"):
+        raise RuntimeError("something else")

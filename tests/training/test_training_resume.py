@@ -10,6 +10,7 @@ import pytest
 import torch
 from run_and_die import SMALL, run_and_die
 from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
 
 import dico
 from dico.experiments import preset
@@ -332,3 +333,17 @@ def test_a_start_that_fails_leaves_no_folder(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="group in freeze"):
         dico.train(preset("quick", **(SMALL | {"freeze": ("nobody=10",)})))
     assert not list(tmp_path.iterdir())
+
+
+def test_a_checkpoint_with_numbers_of_another_kind_is_refused(tmp_path):
+    """As many bytes, read as whole numbers, would be other numbers."""
+    run = dico.train(session.Config(**SMALL | {"algorithm": "maddpg"}), tmp_path / "run", device="cpu")
+    path = next(run.folder.glob("checkpoint-*/state.safetensors"))
+    tensors = load_file(path)
+    tensors["agents.adam.actor.count"] = tensors["agents.adam.actor.count"].view(torch.int32)
+    save_file(tensors, path)
+    meta = json.loads(path.with_name("meta.json").read_text())
+    kept = {name: value for name, value in meta.items() if name not in ("seal", "checksums")}
+    path.with_name("meta.json").write_text(json.dumps(kept))
+    with pytest.raises(RunError, match="holds the state of another configuration"):
+        session.resume(run.folder, frames=4 * run.config["frames"])

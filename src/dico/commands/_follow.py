@@ -36,7 +36,8 @@ def follow(
     rows = run.rows()
     if not rows:
         raise RunError(f"{run.folder / 'metrics.jsonl'} is missing or empty, though the run is finished")
-    last = [row for row in rows if row["iteration"] == rows[-1]["iteration"]]
+    who = [{"constraint": member.constraint, "seed": member.seed} for member in run.members]  # a line may lack it
+    last = [who[row["member"]] | row for row in rows if row["iteration"] == rows[-1]["iteration"]]
     console.print(level_table(last, "last batch of each member"))
     where = f"results in {run.folder}; dico.load({str(run.folder)!r}) opens them in Python"
     console.print(where, markup=False, highlight=False, soft_wrap=True)

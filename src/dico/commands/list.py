@@ -5,6 +5,7 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 from tyro.conf import Positional
 
 from dico.commands import say
@@ -36,7 +37,7 @@ def run(options: Options, console: Console) -> int:
     for column in ("run", "task", "algorithm", "members", "frames", "state"):
         table.add_column(column, justify="right" if column in ("members", "frames") else "left", overflow="fold")
     for folder in sorted(found, key=lambda path: (path / "config.json").stat().st_mtime):
-        table.add_row(*_cells(folder))
+        table.add_row(*map(Text, _cells(folder)))  # what a folder says is text, and no markup
     console.print(table)
     return 0
 

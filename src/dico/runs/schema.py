@@ -76,6 +76,7 @@ GROUP: Shape = {
 SETTINGS: Shape = {
     "task": TEXT, "task_options": [TEXT], "algorithm": TEXT, "frames": COUNT, "frames_per_batch?": COUNT,
     "hidden": [SIZE], "squash_shared": SWITCH, "gradient": TEXT, "metric": TEXT, "density?": TEXT,
+    "controlled?": [TEXT],
 }  # fmt: skip
 """Those that are needed to open a run; a resume checks all of them."""
 CONFIG: Shape = {
@@ -140,6 +141,8 @@ def row_fault(row: Row, constraints: Sequence[str], iterations: int) -> str:
     """
     if not all(is_whole(row.get(key)) for key in ("member", "iteration")):
         return "member and iteration must be whole numbers"
+    if not is_whole(row.get("seed", 0)):
+        return "seed must be a whole number"
     if not 0 <= row["member"] < len(constraints):
         return f"there is no member {row['member']}"
     if not 0 < row["iteration"] <= iterations:

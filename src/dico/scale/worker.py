@@ -14,14 +14,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from dico._files import write_json
 from dico._processes import python
 from dico.members import Member
 from dico.runs import RunError, load
 from dico.scale.pieces import Driven, Outcome, Piece, Pieces
-from dico.training.blocks import AnyPopulation
+from dico.training.blocks import AnyPopulation, is_out_of_memory
 from dico.training.config import Config
 from dico.training.lock import alone
 from dico.training.machine import machine
@@ -100,16 +98,6 @@ def describe_members(config: Config, members: Sequence[Member], folder: Path, op
 def counted(members: Sequence[Member]) -> list[Member]:
     """Members as a run of their own has them: counted from 0."""
     return [replace(member, index=k) for k, member in enumerate(members)]
-
-
-def is_out_of_memory(error: BaseException) -> bool:
-    """Whether a device, or the host, has none left.
-
-    >>> is_out_of_memory(RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 8 bytes"))
-    True
-    """
-    kinds = isinstance(error, torch.OutOfMemoryError | MemoryError) or "can't allocate memory" in str(error)
-    return kinds or (error.__cause__ is not None and is_out_of_memory(error.__cause__))
 
 
 class Log:

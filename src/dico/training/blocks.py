@@ -122,12 +122,24 @@ def make_population(config: Config, stage: Stage, block: int | None = None) -> A
     return Population(config, stage) if block >= n_members else Blocks(config, stage, block)
 
 
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether a device, or the host, has none left.
+
+    >>> is_out_of_memory(RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 8 bytes"))
+    True
+    """
+    kinds = isinstance(error, torch.OutOfMemoryError | MemoryError) or "can't allocate memory" in str(error)
+    return kinds or (error.__cause__ is not None and is_out_of_memory(error.__cause__))
+
+
 @contextmanager
 def enough_memory(device: torch.device, at_once: int, command: str) -> Iterator[None]:
     """Say what to do if there is not."""
     try:
         yield
-    except torch.OutOfMemoryError as error:
+    except (RuntimeError, MemoryError) as error:
+        if not is_out_of_memory(error):
+            raise
         fewer = f"with fewer at a time: {command} --block {at_once // 2}"
         smaller = "with fewer --envs, or a smaller --minibatch or --replay, in a new run"
         who = "one member" if at_once == 1 else f"{at_once} members at once"

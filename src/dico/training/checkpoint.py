@@ -3,7 +3,7 @@
 import os
 import shutil
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import save_file
+from torch import Tensor
 
 from dico._files import checksum, flush, sealed, write_json
 from dico.runs import Checkpoint, RunError
@@ -87,7 +88,7 @@ def restore(population: AnyPopulation, checkpoint: Checkpoint, replay: ReplaySto
     """Bring a population back to where a checkpoint was written."""
     state = population.tensors()
     saved = {name: torch.zeros_like(state[name]) for name in SINCE_THEN} | checkpoint.tensors()
-    if saved.keys() != state.keys() or any(saved[name].shape != state[name].shape for name in state):
+    if _kinds(saved) != _kinds(state):
         raise RunError(
             f"{checkpoint.folder} holds the state of another configuration, or of another version of dico: resume with "
             "the one it was written with"
@@ -102,6 +103,10 @@ def restore(population: AnyPopulation, checkpoint: Checkpoint, replay: ReplaySto
     for learner in population.learners:
         if isinstance(learner, OffPolicyLearner):
             learner.count.zero_()
+
+
+def _kinds(tensors: Mapping[str, Tensor]) -> dict[str, tuple[torch.Size, torch.dtype]]:
+    return {name: (value.shape, value.dtype) for name, value in tensors.items()}
 
 
 def check_space(folder: Path, population: AnyPopulation, replay: ReplayStore | None) -> tuple[int, int]:

@@ -177,6 +177,8 @@ class Session:
     def _check_metrics(self, checkpoint: Checkpoint) -> None:
         """Nothing is computed from lines that were changed, and they are told of, now and whenever they are read."""
         path, told = self.folder / "metrics.jsonl", checkpoint.meta.get("metrics_crc32")
+        if not checkpoint.meta["metrics_bytes"]:
+            return  # it was begun from another run's members, whose metrics are there
         if not path.is_file() or not path.stat().st_size:
             if self.seeker.seeks:
                 raise RunError(f"{path} is lost, and levels that seek go on from it: restore it")
