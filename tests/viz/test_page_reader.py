@@ -136,6 +136,15 @@ def test_a_tap_shows_the_values_and_they_stay(opened, path):
     assert max(chips) <= SMALL_PHONE["width"]
 
 
+def test_long_numbers_stay_in_their_card_on_a_phone(opened, path):
+    page = opened(path, SMALL_PHONE)
+    cells = page.locator(".summary td")
+    cells.evaluate_all("cells => cells.forEach((cell) => cell.append(' ± 0.000000028'))")
+    card = page.locator(".summary").first.evaluate("card => card.parentElement.getBoundingClientRect().right")
+    assert cells.evaluate_all("cells => Math.max(...cells.map((cell) => cell.getBoundingClientRect().right))") < card
+    assert cells.evaluate_all("cells => cells.every((cell) => cell.scrollWidth <= cell.clientWidth)")
+
+
 def test_print_keeps_the_legend(opened, path):
     page = opened(path)
     page.emulate_media(media="print")
