@@ -18,9 +18,10 @@ for name, value in SMALL.items():
 
 
 def environment():
-    """In which workers find the faulty task, and train on one core each."""
+    """In which workers find the faulty task, which a resume may run, and train on one core each."""
     paths = [str(ROOT / "src"), str(HERE), os.environ.get("PYTHONPATH", "")]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths)), "OMP_NUM_THREADS": "1"}
+    known = {"PYTHONPATH": os.pathsep.join(filter(None, paths)), "DICO_TRUST": "faulty"}
+    return {**os.environ, **known, "OMP_NUM_THREADS": "1"}
 
 
 def dico(*words, **options):
