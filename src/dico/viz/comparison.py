@@ -21,6 +21,7 @@ from dico.analysis import (
 )
 from dico.runs import Run
 from dico.viz.colours import run_colour
+from dico.viz.curves import plot_band
 from dico.viz.labels import level_label, levels_title, listed, metric_name, run_names, unequal_lengths
 from dico.viz.own_axes import on_axes
 from dico.viz.style import (
@@ -160,13 +161,7 @@ def _plot_run(axes: Axes, run: Run, level: str, number: int, longest: float, sta
     """A line of a run, in the unit of all: that of the longest."""
     values = curves(run, "reward")
     x, own = in_thousands(frames(run)[: values.shape[1]], longest)[0], values[of_level(run, level)]
-    band, colour = aggregate(own, stat), run_colour(number)
-    axes.plot(x, band.centre, color=colour, gid=f"{level} {number}", zorder=3)
-    if band.has_interval:
-        axes.fill_between(x, band.low, band.high, color=colour, alpha=0.18, linewidth=0, zorder=2)
-    if seeds or not band.has_interval:
-        for seed in own:
-            axes.plot(x, seed, color=colour, linewidth=0.6, alpha=0.6, zorder=2.5)
+    plot_band(axes, x, aggregate(own, stat), own, seeds, color=run_colour(number), gid=f"{level} {number}")
 
 
 def _seeds(runs: Sequence[Run]) -> str:

@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.transforms import ScaledTranslation
 
 from dico.analysis import (
+    Band,
     aggregate,
     bounds_of,
     controlled_metric,
@@ -191,6 +192,19 @@ def _desired_bounds(run: Run) -> dict[float, list[str]]:
     return found
 
 
+def plot_band(axes: Axes, x: np.ndarray, band: Band, own: np.ndarray, seeds: bool, **line: Any) -> None:
+    """A line with its band, and the ``own`` values of each seed if asked for, or if they are too few for a band."""
+    colour, mark = line["color"], {"marker": "o", "markersize": 4} if len(x) == 1 else {}
+    axes.plot(x, band.centre, zorder=3, **line, **mark)
+    if band.has_interval and len(x) > 1:
+        axes.fill_between(x, band.low, band.high, color=colour, alpha=0.18, linewidth=0, zorder=2)
+    elif band.has_interval:
+        axes.vlines(x, band.low, band.high, color=colour, alpha=0.5, zorder=2)
+    if seeds or not band.has_interval:
+        for seed in own:
+            axes.plot(x, seed, color=colour, linewidth=0.6, alpha=0.6, zorder=2.5, **mark)
+
+
 def _plot(
     axes: Axes,
     run: Run,
@@ -207,7 +221,6 @@ def _plot(
     axes.set_xlabel(label)
     plain_numbers(axes.yaxis)
     colours, patterns = level_colours(levels(run)), level_patterns(levels(run))
-    mark = {"marker": "o", "markersize": 4} if len(x) == 1 else {}
     wanted = [member for member in run.members if shown(member)]
     for level in levels(run):
         if not any(level_of(run, member) == level for member in wanted):
@@ -215,14 +228,7 @@ def _plot(
         own = values[of_level(run, level)]
         band, colour = aggregate(own, stat).within(*range_of(metric)), colours[level]
         pattern = (0, patterns[level]) if patterns[level] else "-"
-        axes.plot(x, band.centre, color=colour, linestyle=pattern, gid=level, zorder=3, **mark)
-        if band.has_interval and len(x) > 1:
-            axes.fill_between(x, band.low, band.high, color=colour, alpha=0.18, linewidth=0, zorder=2)
-        elif band.has_interval:
-            axes.vlines(x, band.low, band.high, color=colour, alpha=0.5, zorder=2)
-        if seeds or not band.has_interval:  # of too few for a band, each is shown
-            for seed in own:
-                axes.plot(x, seed, color=colour, linewidth=0.6, alpha=0.6, zorder=2.5, **mark)
+        plot_band(axes, x, band, own, seeds, color=colour, linestyle=pattern, gid=level)
     axes.margins(x=0.01)
     if wanted and not np.isfinite(values[[member.index for member in wanted]]).any():
         axes.text(0.5, 0.5, DIVERGED, transform=axes.transAxes, ha="center", va="center", color=FAINT)
