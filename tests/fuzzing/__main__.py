@@ -83,6 +83,16 @@ class Fuzz:
         self.counts["calls"] += 1
         self._note([end.fault] if end.fault else [], str(work.__doc__), end.told)
 
+    def progress(self, spent: float, minutes: float) -> str:
+        """How far it has come, in one line."""
+        tried = f"{self.counts['kills']:,} kills, {self.hostile:,} hostile inputs, {len(self.faults)} faults"
+        return f"{spent:.0f} of {minutes:g} minutes: {tried}"
+
+    @property
+    def hostile(self) -> int:
+        """Spoilt folders, lines and calls so far."""
+        return sum(self.counts[name] for name in HOSTILE)
+
     def _compare(self, folder: Path, algorithm: str, about: str, told: str) -> None:
         """A resume that says all is well must have come to the same; of other numbers it must have told."""
         difference = kills.differs(folder, self.whole[algorithm])
@@ -92,21 +102,25 @@ class Fuzz:
     def _note(self, faults: list[str], about: str, told: str = "") -> None:
         for fault in faults:
             self.faults.append(f"{fault}: {about}\n{told[-1500:]}")
+            print(self.faults[-1], file=sys.stderr, flush=True)  # noqa: T201
             self.counts[f"FAULT {fault.split(':')[0].split('(')[0].strip()}"] += 1
 
 
 def fuzz(minutes: float, seed: int, place: Path) -> Fuzz:
     """Everything in turn, each kind for its share of the time; an error of the fuzzer is a fault, and it goes on."""
     run, spent = Fuzz(place, seed), dict.fromkeys(SHARES, 0.0)
-    end = time.monotonic() + 60 * minutes
-    while (start := time.monotonic()) < end:
+    begun = told = time.monotonic()
+    while (start := time.monotonic()) < begun + 60 * minutes:
+        if start > told + 60:
+            told = start
+            print(run.progress((start - begun) / 60, minutes), file=sys.stderr, flush=True)  # noqa: T201
         kind = min(SHARES, key=lambda kind: spent[kind] / SHARES[kind])
         try:
             getattr(run, kind)()
         except Exception:
             run._note(["error of the fuzzer"], kind, traceback.format_exc())
         spent[kind] += time.monotonic() - start
-    run.counts["hostile inputs (folders, lines and calls)"] = sum(run.counts[name] for name in HOSTILE)
+    run.counts["hostile inputs (folders, lines and calls)"] = run.hostile
     return run
 
 
@@ -117,8 +131,6 @@ def main() -> int:
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
         run = fuzz(chosen.minutes, chosen.seed, Path(place))
-    for fault in run.faults:
-        print(fault, file=sys.stderr)  # noqa: T201
     print(f"seed {chosen.seed}, {chosen.minutes:g} minutes")  # noqa: T201
     for name, count in sorted(run.counts.items()):
         print(f"{count:8,}  {name}")  # noqa: T201
