@@ -88,6 +88,17 @@ def check_switch(name: str, value: object) -> None:
         raise ValueError(f"{name} must be True or False, got {value!r}")
 
 
+def check_sequence(name: str, value: object, *, of_texts: bool = False) -> None:
+    """``value`` must be a list or tuple, of texts if so asked.
+
+    >>> check_sequence("freeze", "agent=25%", of_texts=True)
+    Traceback (most recent call last):
+    ValueError: freeze must be a sequence of texts, got 'agent=25%'
+    """
+    if not isinstance(value, list | tuple) or (of_texts and not all(isinstance(each, str) for each in value)):
+        raise ValueError(f"{name} must be a sequence{' of texts' if of_texts else ''}, got {value!r}")
+
+
 def check_diversity(name: str, value: Value) -> None:
     """Diversities are finite and at least 0."""
     if not all(0 <= x < math.inf for x in numbers(name, value)):

@@ -1,9 +1,13 @@
 """Bad configurations: a ValueError that names the argument, the value and what is allowed."""
 
+import json
 import math
 import re
+from contextlib import suppress
+from dataclasses import asdict, fields
 
 import pytest
+from fuzzing.folders import HOSTILE
 from populations import config, population
 
 from dico.experiments import preset
@@ -122,3 +126,12 @@ def test_kinds_and_critics_follow_the_algorithm(algorithm):
     assert settings.policy_kind == ("deterministic" if algorithm.endswith(("ddpg", "td3")) else "shared_std")
     assert settings.spec.central == algorithm.startswith("ma")
     assert settings.on_policy == algorithm.endswith("ppo")
+
+
+@pytest.mark.parametrize("algorithm", ["ippo", "maddpg", "isac"])
+@pytest.mark.parametrize("name", [field.name for field in fields(Config)])
+def test_any_hostile_value_of_a_saved_setting_is_taken_or_refused(algorithm, name):
+    saved = json.loads(json.dumps(asdict(preset("quick", "navigation", algorithm=algorithm))))
+    for hostile in (*HOSTILE, *([value] for value in HOSTILE), *([value, value] for value in HOSTILE)):
+        with suppress(ValueError):
+            Config.from_json({**saved, name: hostile})

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from dico._checks import check_box, check_choice, check_number, check_positive, check_switch, pairs
+from dico._checks import check_box, check_choice, check_number, check_positive, check_sequence, check_switch, pairs
 from dico.analytical import DENSITIES
 from dico.boxes import MOST_SHARE
 from dico.constraints import FORMS, final_bounds, parse_constraint
@@ -47,6 +47,8 @@ RANGES = {
 }
 ABOVE_ZERO = ("lr", "adam_eps", "max_grad_norm", "alpha", "action_loss_lr", "action_loss_eps", "seek_step")
 """What each number may be."""
+TEXTS, SEQUENCES = ("task_options", "vary", "freeze", "controlled"), ("hidden", "noise", "obs_low", "obs_high")
+"""What is a sequence, of texts and of numbers."""
 LATER = (
     "vary", "policy_delay", "target_noise", "target_noise_clip", "control", "density", "obs_low", "obs_high",
     "obs_quantile", "dial", "seek_window", "seek_step",
@@ -68,6 +70,8 @@ class Config(Settings):
             check_positive(name, getattr(self, name))
         for name in (*RANGES, *ABOVE_ZERO):
             _check_range(name, getattr(self, name))
+        for name in (*TEXTS, *SEQUENCES):
+            check_sequence(name, getattr(self, name), of_texts=name in TEXTS)
         check_switch("squash_shared", self.squash_shared)
         check_switch("dial", self.dial)
         check_number("first_seed", self.first_seed, 0, whole=True)
@@ -125,7 +129,7 @@ class Config(Settings):
                 raise ValueError(f"obs_quantile must be None where obs_low is given, got {self.obs_quantile}")
 
     def _check_members(self) -> None:
-        if not self.snd or isinstance(self.snd, str):
+        if not self.snd or not isinstance(self.snd, list | tuple):
             raise ValueError(f"snd must be a sequence of desired diversities such as {FORMS}, got {self.snd!r}")
         known: set[str] = set()
         for text in self.snd:
