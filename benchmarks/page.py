@@ -2,8 +2,8 @@
 
 python benchmarks/page.py          prints the table of docs/performance.md; an idle machine is needed for a true one
 
-Every task has 28 members with the paper's networks. An answer is what an input costs the page's main thread: its handler,
-style and layout. Beside it, how long a frame took in which there was such an input (60 Hz: 16.7 ms if none is missed).
+Every task has 28 members with the paper's networks. An answer is what an input costs the page's main thread: its
+handler, style and layout. Beside it, how long a frame with such an input took (60 Hz: 16.7 ms if none is missed).
 """
 
 import argparse
@@ -95,7 +95,9 @@ def main() -> None:
             for moved, took in found.items():
                 answers = [f"{quantile(took['answers'], share):.1f} ms" for share in (0.5, 0.95, 1)]
                 frames = f"{quantile(took['frames'], 0.95):.1f} ms"
-                print("|", " | ".join([task, f"{size:.2f}", f"{loaded:.0f} ms", moved, *answers, frames]), "|", flush=True)
+                print(
+                    "|", " | ".join([task, f"{size:.2f}", f"{loaded:.0f} ms", moved, *answers, frames]), "|", flush=True
+                )
         browser.close()
 
 
