@@ -251,7 +251,10 @@ class DiCo(Precise):
         measured = self.metric.fn(self._flat(everyone))
         tau = self.tau.to(before.dtype)
         tau = torch.where(self.has_estimate, tau, self.first_tau) if current is None else tau
-        soft = torch.lerp(before, measured, tau)
+        return self._let_through(torch.lerp(before, measured, tau), measured)
+
+    def _let_through(self, soft: Float[Tensor, "..."], measured: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
+        """The soft estimate, with the gradient that ``gradient`` names."""
         if self.gradient == "soft":
             return soft
         soft = soft.detach()
