@@ -14,7 +14,7 @@ from dico.runs import RunError, load
 from dico.scale import start
 from dico.scale.backends import BackendLost, Ended
 from dico.scale.driver import Drive
-from dico.scale.pieces import Outcome, Piece, Pieces
+from dico.scale.pieces import Driver, Outcome, Piece, Pieces
 from dico.scale.worker import work
 from dico.training.population import Population
 from dico.training.session import resume
@@ -317,15 +317,42 @@ def test_a_finished_piece_whose_last_checkpoint_is_spoilt_goes_on_from_the_one_b
     assert_same_runs(tmp_path / "run", expected)
 
 
-def test_a_run_whose_driver_was_killed_says_how_to_go_on(tmp_path, capsys):
+def test_a_run_in_pieces_shows_how_far_each_is_whoever_drives_them(tmp_path):
+    folder = tmp_path / "run"
+    with pytest.raises(Interrupted):
+        start.train(small(), folder, Inline(before=stop_after(3)), OFTEN)
+    assert not (folder / "metrics.jsonl").exists()  # what pieces have is read from them
+    own = load(folder / "pieces" / "000").rows()
+    found = [row for row in load(folder).rows() if row["member"] in (0, 1, 2)]
+    assert found == sorted(own, key=lambda row: row["iteration"])
+    driver = Driver(Pieces(folder))
+    driver.beat()
+    work(str(folder), "001", driver=driver.id, device="cpu")  # which ends without anybody who drives it on
+    assert {row["member"] for row in load(folder).rows()} == {0, 1, 2, 3, 4, 5}
+
+
+def test_a_run_whose_pieces_have_no_metrics_yet_says_how_to_go_on(tmp_path, capsys):
     folder = tmp_path / "run"
     with pytest.raises(Interrupted):
         start.train(small(), folder, Inline(before=stop_after(1)), OFTEN)
-    (folder / "metrics.jsonl").unlink()  # which a driver writes that is not killed
+    for path in folder.glob("pieces/*/metrics.jsonl"):
+        path.unlink()
     status, _, err = command(capsys, "report", folder)
     assert status == 2
-    assert "is in pieces, whose metrics are gathered when their training stops or ends" in err
+    assert "is in pieces, none of which has metrics yet" in err
     assert f"go on with `dico resume {folder}`" in err
+
+
+def test_lost_metrics_of_a_piece_are_told_and_the_rest_is_joined(tmp_path, expected):
+    with pytest.raises(Interrupted):
+        start.train(small(), tmp_path / "run", Inline(before=stop_after(6)), OFTEN)
+    (tmp_path / "run" / "pieces" / "000" / "metrics.jsonl").unlink()
+    with pytest.warns(UserWarning, match=r"000/metrics.jsonl is lost: numbers of its members are missing"):
+        run = start.resume(tmp_path / "run", Inline())
+    whole = load(expected)
+    rewards = [row["reward"] for row in whole.rows() if row["member"] > 2]
+    assert [row["reward"] for row in run.rows()] == pytest.approx(rewards, rel=1e-4)
+    assert run.newest.read("policy").keys() == whole.newest.read("policy").keys()
 
 
 def test_an_outcome_that_nobody_wrote_is_none(tmp_path):

@@ -15,7 +15,7 @@ from dico.runs import RunError, load
 from dico.scale.driver import cut_out, split
 from dico.scale.gather import Source, _write_state, write_tensors
 from dico.scale.gather_rows import gather_rows, last_rows
-from dico.scale.joining import join, places_of, show_rows
+from dico.scale.joining import join, places_of
 from dico.scale.pieces import Piece, Pieces
 from dico.training.checkpoint import replay_store, restore
 from dico.training.population import Population
@@ -171,7 +171,6 @@ def test_metrics_so_far_can_be_shown(trained, tmp_path):
     config, folder = trained
     pieces = cut_run(config, folder, tmp_path / "copy", pieces_of([0, 0, 1, 1, 2, 2]))
     shutil.rmtree(pieces.path / "002")
-    show_rows(pieces)
     assert {row["member"] for row in load(tmp_path / "copy").rows()} == {0, 1, 2, 3}
 
 

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from dico._files import checksum, crc32, is_sealed
 from dico.members import NUMBERS, Member
+from dico.runs.in_pieces import read_rows_of_pieces
 from dico.runs.reading import check_plain, no_metrics_yet, parse_json, read_json, read_rows, warn
 from dico.runs.run import Run
 from dico.runs.schema import META, PIECES, STATE, Checkpoint, Row, RunError, Say, check_config, check_members
@@ -33,9 +34,11 @@ class Folder:
     """Of the whole training."""
 
     def rows(self, say: Say) -> list[Row]:
-        """All lines of ``metrics.jsonl``."""
+        """All lines of ``metrics.jsonl``; of a run in pieces, of theirs."""
+        if (self.path / PIECES).exists():
+            return read_rows_of_pieces(self.path, self.constraints, self.iterations, say)
         rows = list(read_rows(self.path / "metrics.jsonl", self.constraints, self.iterations, say))
-        if rows and not (self.path / PIECES).exists() and has_changed_rows(self.path):
+        if rows and has_changed_rows(self.path):
             say(f"{self.path / 'metrics.jsonl'} was changed since it was written: numbers in it may be wrong")
         return rows
 
@@ -54,8 +57,8 @@ class Folder:
         """Why there may be none, and what to do."""
         if (self.path / PIECES).exists():
             return (
-                f"{self.path} is in pieces, whose metrics are gathered when their training stops or ends: if it was "
-                f"killed, go on with `dico resume {self.path}`"
+                f"{self.path} is in pieces, none of which has metrics yet: look again when their first iterations are "
+                f"done, or go on with `dico resume {self.path}`"
             )
         if checkpoint_folders(self.path):
             return (

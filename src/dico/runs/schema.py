@@ -44,6 +44,8 @@ STATE = "state.safetensors"
 PIECES = "pieces"
 """The folder of a run that several processes or machines train: its members in run folders of their own, until all are
 finished and joined."""
+PLAN = "plan.json"
+"""The file in it that says which members each piece has."""
 
 
 @dataclass(frozen=True)

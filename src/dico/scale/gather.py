@@ -6,6 +6,7 @@ what one process would have written.
 """
 
 import json
+import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -23,6 +24,7 @@ from dico.runs.reading import check_plain, warn
 from dico.runs.schema import STATE
 from dico.scale.gather_replay import Layout, Replayed, gather_replay
 from dico.scale.gather_rows import Places, gather_rows
+from dico.schedules import is_seeking
 from dico.training.blocks import is_common
 from dico.training.checkpoint import KEPT, newest_whole, write_checkpoint
 from dico.training.config import Config
@@ -61,8 +63,9 @@ def gather(config: Config, options: SessionOptions, sources: Sequence[Source], p
         told = ", ".join(map(str, sorted(frames)))
         raise RunError(f"pieces of {out} are at different frames ({told}): `dico resume {out}` trains those behind on")
     until = {source.folder / "metrics.jsonl": source.checkpoint.meta["metrics_bytes"] for source in sources}
+    seeks = any(is_seeking(member.constraint) for member in config.members)
     for source in sources:
-        _tell_of_changed_rows(source)
+        _tell_of_changed_rows(source, seeks)
     metrics_bytes = gather_rows(list(until), places, out / "metrics.jsonl", until)
     meta = dict(sources[0].checkpoint.meta)
     replay = all(source.checkpoint.meta["replay"] for source in sources)
@@ -77,9 +80,14 @@ def gather(config: Config, options: SessionOptions, sources: Sequence[Source], p
     write_checkpoint(out, meta["frames"], write)
 
 
-def _tell_of_changed_rows(source: Source) -> None:
-    """What is gathered from changed lines is not told apart from other lines any more: now, or never."""
+def _tell_of_changed_rows(source: Source, seeks: bool) -> None:
+    """What is gathered from changed or lost lines is not told apart from other lines any more: now, or never."""
     path, meta = source.folder / "metrics.jsonl", source.checkpoint.meta
+    if not os.path.lexists(path) and meta["metrics_bytes"]:
+        if seeks:
+            raise RunError(f"{path} is lost, and levels that seek go on from it: restore it; nothing was removed")
+        warn(f"{path} is lost: numbers of its members are missing from now on, what was trained is not")
+        return
     try:
         check_plain(path)
         found = crc32(path, meta["metrics_bytes"])

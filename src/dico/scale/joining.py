@@ -9,7 +9,7 @@ from dico._files import flush, write_json
 from dico.runs import load
 from dico.runs.folder import checkpoint_folders
 from dico.scale.gather import Source, gather
-from dico.scale.gather_rows import Places, gather_rows
+from dico.scale.gather_rows import Places
 from dico.scale.pieces import Piece, Pieces
 from dico.training.config import Config
 from dico.training.options import SessionOptions
@@ -36,13 +36,6 @@ def join(config: Config, options: SessionOptions, pieces: Pieces) -> None:
     pieces.path.rename(aside)
     flush(run)
     shutil.rmtree(aside, ignore_errors=True)
-
-
-def show_rows(pieces: Pieces) -> None:
-    """Write the metrics that there are so far, so that figures and page can show them."""
-    every = pieces.read()
-    paths = [pieces.folder(piece) / "metrics.jsonl" for piece in every]
-    gather_rows(paths, places_of(every), pieces.run / "metrics.jsonl")
 
 
 def places_of(pieces: Sequence[Piece]) -> Places:

@@ -10,30 +10,20 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from dico._files import is_sealed, sealed, write_json
+from dico._files import sealed, write_json
 from dico.runs import RunError
 from dico.runs.folder import checkpoint_folders
-from dico.runs.reading import parse_json, read_json
-from dico.runs.schema import PIECES
-from dico.runs.shapes import INDEX, TEXT, Shape, check
+from dico.runs.in_pieces import Piece, read_plan
+from dico.runs.reading import parse_json
+from dico.runs.schema import PIECES, PLAN
+from dico.runs.shapes import TEXT, check
 
-PLAN, DRIVER = "plan.json", "driver.json"
-PLANNED: Shape = {"pieces": [{"name": TEXT, "members": [INDEX]}]}
-"""What a plan holds."""
+DRIVER = "driver.json"
 SHOWN = 5
 """Members that an error names, at most."""
 SECONDS_WITHOUT_DRIVER = 60.0
 """After which a worker takes its driver to be gone, if it depends on one."""
 State = Literal["begun", "finished", "stopped", "memory", "failed"]
-
-
-@dataclass(frozen=True)
-class Piece:
-    """Some members of a population."""
-
-    name: str
-    members: tuple[int, ...]
-    """Their places in the whole population, rising."""
 
 
 @dataclass(frozen=True)
@@ -70,14 +60,7 @@ class Pieces:
 
     def read(self) -> list[Piece]:
         """All pieces, by the plan."""
-        path = self.path / PLAN
-        saved = read_json(path)
-        if not isinstance(saved, dict) or not is_sealed(saved):
-            raise RunError(f"{path} was changed since it was written: the run cannot be gone on with")
-        check(saved, PLANNED, path)
-        if strange := [each["name"] for each in saved["pieces"] if not each["name"].isdecimal()]:
-            raise RunError(f"{path} cannot be used: names of pieces must be digits, got {strange[0]!r}")
-        return [Piece(each["name"], tuple(each["members"])) for each in saved["pieces"]]
+        return read_plan(self.path / PLAN)
 
     def read_all(self, count: int) -> list[Piece]:
         """The same, if they have all of so many members, each once: others must not be joined, nor anything removed."""

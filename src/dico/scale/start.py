@@ -14,7 +14,7 @@ from dico.scale.backends import Backend, BackendLost
 from dico.scale.driver import Drive, cut_out
 from dico.scale.following import Following, Place
 from dico.scale.gather import Source
-from dico.scale.joining import join, show_rows
+from dico.scale.joining import join
 from dico.scale.pieces import Piece, Pieces
 from dico.scale.planner import cut, members_that_fit
 from dico.scale.worker import describe_members
@@ -134,8 +134,6 @@ def _drive(
         if drive.left:
             drive.driver.ask_to_stop()
         backend.close()
-        if not _all_finished(pieces):
-            show_rows(pieces)
     if drive.failures:
         raise RunError(_failed(drive, len(pieces.read()), again))
     if not _all_finished(pieces):
