@@ -62,7 +62,8 @@ COLUMNS = ("snd", "snd_acted", "action_bound_violation", "action_bound_violation
 def config_of(options: argparse.Namespace, variant: str) -> Config:
     """The variant's conditioning at the size asked for."""
     chosen = {"algorithm": options.algorithm} if options.algorithm else {}
-    base, sized = (preset(name, options.task, **chosen) for name in ("paper", options.size))
+    own = "tuned" if variant == "tuned" else "paper"
+    base, sized = (preset(name, options.task, **chosen) for name in (own, "quick" if options.size == "quick" else own))
     changes = {name: getattr(sized, name) for name in (*SIZES, "frames", "freeze")} | VARIANTS[variant] | chosen
     if options.frames:
         changes["frames"] = options.frames
@@ -70,7 +71,7 @@ def config_of(options: argparse.Namespace, variant: str) -> Config:
         changes["task_options"] = ("share_reward=false",)
     changes |= {"snd": tuple(options.levels or LEVELS[base.task]), "seeds": options.seeds}
     changes["first_seed"] = options.first_seed
-    return preset("tuned" if variant == "tuned" else "paper", base.task, **changes)
+    return preset(own, base.task, **changes)
 
 
 def trained(config: Config, device: str, stage: str, path: Path) -> list[list[dict[str, Any]]]:

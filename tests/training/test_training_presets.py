@@ -78,12 +78,13 @@ def test_paper_has_the_originals_networks(task):
 @pytest.mark.parametrize("task", PAPER)
 def test_tuned_is_paper_but_for_our_conditioning(task):
     paper, tuned = preset("paper", task), preset("tuned", task)
-    assert set(tuned.differs_from(paper)) <= set(OURS)
+    assert set(tuned.differs_from(paper)) <= {*OURS, "lr"}
+    assert tuned.lr == (2e-4 if "ddpg" in tuned.algorithm else paper.lr)
     action_loss = ("separate", paper.squash_shared) if "ddpg" in tuned.algorithm else ("off", False)
     assert [getattr(tuned, name) for name in OURS] == ["straight_through", 0.3, "newest", *action_loss]
     quick = preset("quick", task)
     assert [getattr(quick, name) for name in OURS[:4]] == [getattr(tuned, name) for name in OURS[:4]]
-    assert quick.action_loss_lr / quick.lr == pytest.approx(tuned.action_loss_lr / tuned.lr)
+    assert quick.action_loss_lr / quick.lr == pytest.approx(paper.action_loss_lr / paper.lr)
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
