@@ -126,6 +126,8 @@ def test_desired_zero_is_exactly_the_shared_policy(kind):
     expected = policy.kind.homogeneous(policy.shared(obs))
     assert torch.equal(policy(obs), expected)
     assert torch.equal(policy.forward_and_estimate(obs).params, expected)
+    apart = policy.estimate(obs[:3])
+    assert torch.equal(policy.forward_and_estimate(obs, on=obs[:3]).snd_hat, apart)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -198,6 +198,35 @@ def test_one_pass_equals_estimate_then_forward(kind, gradient):
     torch.testing.assert_close(tuple(policy.forward_and_estimate(obs)), (policy(obs, snd_hat), snd_hat))
 
 
+@pytest.mark.parametrize("members", [(), (2,)])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("gradient", ["soft", "detached", "straight_through"])
+def test_one_pass_on_other_observations_equals_estimate_then_forward(kind, gradient, members):
+    policy = make(kind=kind, gradient=gradient, members=members)
+    policy.commit_(policy.estimate(batch(*members, 8, seed=3)))
+    obs, others = batch(*members, 16), batch(*members, 5, 2, seed=4)
+    snd_hat = policy.estimate(others)
+    apart, together = (policy(obs, snd_hat), snd_hat), policy.forward_and_estimate(obs, on=others)
+    torch.testing.assert_close(tuple(together), apart)
+    weights = list(policy.parameters())
+    for outputs in zip(together, apart, strict=True):
+        found, expected = (
+            torch.autograd.grad(out.sum(), weights, retain_graph=True, allow_unused=True, materialize_grads=True)
+            if out.requires_grad
+            else []
+            for out in outputs
+        )
+        torch.testing.assert_close(found, expected)
+
+
+def test_networks_of_your_own_are_measured_on_other_observations_too():
+    policy = dico.DiCo(nn.Linear(OBS, ACT), [nn.Linear(OBS, ACT) for _ in range(AGENTS)], 0.3)
+    obs, others = torch.randn(16, AGENTS, OBS), torch.randn(8, AGENTS, OBS)
+    params, snd_hat = policy.forward_and_estimate(obs, on=others)
+    assert torch.equal(snd_hat, policy.estimate(others))
+    assert torch.equal(params, policy(obs, snd_hat))
+
+
 def test_one_pass_never_computes_a_network_on_an_observation_twice():
     class Counting(nn.Linear):
         rows = 0

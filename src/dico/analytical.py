@@ -200,11 +200,15 @@ class AnalyticalDiCo(DiCo):
         self,
         obs: Float[Tensor, "*batch n o"],
         *,
+        on: Float[Tensor, "*rows o"] | None = None,
         weight: Shaped[Tensor, "..."] | None = None,
         current: Float[Tensor, "..."] | None = None,
     ) -> Estimated:
-        """``forward(obs)`` and ``estimate(obs)`` from one pass of the deviations."""
+        """``forward(obs)`` and ``estimate(obs)`` from one pass of the deviations, or ``estimate(on)`` apart."""
         check_obs(obs, self.members, self.deviations, per_agent=True)
+        if on is not None:
+            snd_hat = self.estimate(on, weight=weight, current=current)
+            return Estimated(self(obs, snd_hat), snd_hat)
         check_weight(weight, obs, self.metric)
         everyone = self._deviations_of_everyone(obs)
         with torch.no_grad():

@@ -51,6 +51,18 @@ def at_offsets(
     return deviations(seen).take_along_dim(((agent + offset) % n).unsqueeze(-1), -2).transpose(-3, -2)
 
 
+def own_and_everyone(
+    deviations: Deviations, obs: Float[Tensor, "*batch n o"], others: Float[Tensor, "*rows o"]
+) -> tuple[Float[Tensor, "*batch n d"], Float[Tensor, "*rows n d"]]:
+    """Each agent's network at the agent's own row of ``obs``, and every network at every row of ``others``.
+
+    In one pass where the networks can do so.
+    """
+    if isinstance(deviations, AgentMLP):
+        return deviations.own_and_everyone(obs, others)
+    return deviations(obs), deviations.everyone(others)
+
+
 class StackedLinear(nn.Module):
     """As many linear layers as ``stack`` has entries: ``(*stack, rows, inputs) -> (*stack, rows, outputs)``.
 
@@ -161,14 +173,29 @@ class AgentMLP(nn.Module):
     def forward(self, obs: Float[Tensor, "*batch n o"]) -> Float[Tensor, "*batch n d"]:
         """Each agent's network on its own row."""
         members, batch = obs.shape[: self.member_axes], obs.shape[self.member_axes : -2]
-        rows = obs.reshape(*members, math.prod(batch), *obs.shape[-2:]).transpose(-3, -2)
-        return self._agents_last(self.mlp(rows), (*members, *batch))
+        return self._agents_last(self.mlp(self._own_rows(obs)), (*members, *batch))
 
     def everyone(self, obs: Float[Tensor, "*batch o"]) -> Float[Tensor, "*batch n d"]:
         """Every agent's network on every row, in one pass."""
         members, batch = obs.shape[: self.member_axes], obs.shape[self.member_axes : -1]
-        rows = obs.reshape(*members, 1, math.prod(batch), obs.shape[-1])
-        return self._agents_last(self.mlp(rows), (*members, *batch))
+        return self._agents_last(self.mlp(self._all_rows(obs)), (*members, *batch))
+
+    def own_and_everyone(
+        self, obs: Float[Tensor, "*batch n o"], others: Float[Tensor, "*rows o"]
+    ) -> tuple[Float[Tensor, "*batch n d"], Float[Tensor, "*rows n d"]]:
+        """``forward(obs)`` and ``everyone(others)`` in one pass: fewer products, which leave less of a GPU idle."""
+        own, every = self._own_rows(obs), self._all_rows(others)
+        output = self.mlp(torch.cat((own, every.expand(*own.shape[:-2], *every.shape[-2:])), -2))
+        mine, all_of_them = output.split((own.shape[-2], every.shape[-2]), -2)
+        return self._agents_last(mine, obs.shape[:-2]), self._agents_last(all_of_them, others.shape[:-1])
+
+    def _own_rows(self, obs: Float[Tensor, "*batch n o"]) -> Float[Tensor, "*members n rows o"]:
+        members, batch = obs.shape[: self.member_axes], obs.shape[self.member_axes : -2]
+        return obs.reshape(*members, math.prod(batch), *obs.shape[-2:]).transpose(-3, -2)
+
+    def _all_rows(self, obs: Float[Tensor, "*batch o"]) -> Float[Tensor, "*members 1 rows o"]:
+        members, batch = obs.shape[: self.member_axes], obs.shape[self.member_axes : -1]
+        return obs.reshape(*members, 1, math.prod(batch), obs.shape[-1])
 
     def _agents_last(self, output: Tensor, batch: tuple[int, ...]) -> Tensor:
         return output.transpose(-3, -2).reshape(*batch, self.n_agents, output.shape[-1])

@@ -14,7 +14,7 @@ from dico.acting import actions_of, standard_normal
 from dico.constraints import Constraint, Goal, as_goal
 from dico.kinds import KINDS
 from dico.metrics import METRICS, Metric
-from dico.nets import at_offsets
+from dico.nets import at_offsets, own_and_everyone
 from dico.squashed import squash
 
 GRADIENTS = ("soft", "detached", "straight_through")
@@ -267,19 +267,26 @@ class DiCo(Precise):
         self,
         obs: Float[Tensor, "*batch n o"],
         *,
+        on: Float[Tensor, "*rows o"] | None = None,
         weight: Shaped[Tensor, "..."] | None = None,
         current: Float[Tensor, "..."] | None = None,
     ) -> Estimated:
         """A training forward: ``estimate(obs)`` and ``forward(obs, that estimate)`` from one pass of the deviations.
 
-        An agent's output at its own row is one of those that the estimate is made of; it is not computed again.
-        ``weight`` and ``current`` are those of :meth:`estimate`.
+        An agent's output at its own row is one of those that the estimate is made of; it is not computed again. With
+        other observations to estimate ``on``, ``estimate(on)``. ``weight`` and ``current`` are those of
+        :meth:`estimate`.
         """
         check_obs(obs, self.members, self.deviations, per_agent=True)
-        check_weight(weight, obs, self.metric)
-        everyone = self._deviations_of_everyone(obs)
+        measured = obs if on is None else on
+        check_obs(measured, self.members, self.deviations)
+        check_weight(weight, measured, self.metric)
+        if on is None:
+            everyone = self._deviations_of_everyone(obs)
+            own = everyone.diagonal(dim1=-3, dim2=-2).movedim(-1, -2)
+        else:
+            own, everyone = map(self.kind.deviation, own_and_everyone(self.deviations, obs, on))
         snd_hat = self._soft_update(everyone, weight, current)
-        own = everyone.diagonal(dim1=-3, dim2=-2).movedim(-1, -2)
         return Estimated(self._scaled(self._homogeneous(obs), own, snd_hat), snd_hat)
 
     def everyone(

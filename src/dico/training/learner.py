@@ -141,7 +141,10 @@ class Learner(ABC, Generic[Experience]):
         The estimate that comes beside them has no gradient: it is only committed, and a compiler would write a backward
         pass for it too. ``current`` is an estimate of just now, in place of the committed one.
         """
-        if how.newest is None and how.offsets is None and self.settings.estimate_rows(obs.shape[1]) == obs.shape[1]:
+        frames = self.settings.estimate_rows(obs.shape[1])
+        if how.offsets is None and how.newest is not None:
+            params, snd_hat = self.policy.forward_and_estimate(obs, on=how.newest[:, :frames], current=current)
+        elif how.offsets is None and frames == obs.shape[1]:
             params, snd_hat = self.policy.forward_and_estimate(obs, weight=of_rows(how.weight), current=current)
         else:
             snd_hat = self.estimate(obs, how, current)
