@@ -1,6 +1,8 @@
 """The project keeps its word: imports, README, example."""
 
 import ast
+import importlib
+import inspect
 import re
 import shlex
 import subprocess
@@ -180,3 +182,30 @@ def test_the_site_is_built_without_a_warning(tmp_path):
 def test_the_version_is_the_same_everywhere():
     assert f"\nversion: {dico.__version__}\n" in (ROOT / "CITATION.cff").read_text()
     assert f"## {dico.__version__} " in (ROOT / "CHANGELOG.md").read_text()
+
+
+def documented():
+    """Functions and methods of the API reference that take something; a test of figures has those that draw."""
+    named = re.findall(
+        r"autofunction:: ([\w.]+)|autoclass:: ([\w.]+)\n   :members: ([\w, ]+)", (ROOT / "docs/api.md").read_text()
+    )
+    for function, owner, members in named:
+        if function.startswith("dico.viz"):
+            continue
+        for name in [function] if function else [f"{owner}.{each}" for each in members.split(", ")]:
+            parts = name.removeprefix("dico.").split(".")
+            found = dico
+            for k, part in enumerate(parts):
+                if not hasattr(found, part):
+                    importlib.import_module(".".join(["dico", *parts[: k + 1]]))
+                found = getattr(found, part)
+            if callable(found) and len(inspect.signature(found).parameters) > ("." in name and not function):
+                yield pytest.param(found, id=name)
+
+
+@pytest.mark.parametrize("function", list(documented()))
+def test_the_api_reference_says_what_goes_in_and_what_comes_out(function):
+    said = inspect.getdoc(function)
+    assert "Args:" in said
+    returns = inspect.signature(function).return_annotation
+    assert "Returns:" in said or returns in (None, "None")

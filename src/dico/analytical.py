@@ -75,6 +75,10 @@ class AnalyticalDiCo(DiCo):
 
     The others are those of :class:`~dico.policy.DiCo`.
 
+    References:
+        Bettini, Kortvelesy, Prorok, Controlling Behavioral Diversity in Multi-Agent Reinforcement Learning, ICML 2024,
+        appendix on closed-form diversity; Kortvelesy, Fixed Integral Neural Networks, 2023.
+
     >>> policy = AnalyticalDiCo.mlp(3, 4, 2, 0.5, obs_low=[-1] * 4, obs_high=[1] * 4)
     >>> policy(torch.zeros(32, 3, 4)).shape
     torch.Size([32, 3, 2])
@@ -159,6 +163,14 @@ class AnalyticalDiCo(DiCo):
     ) -> "AnalyticalDiCo":
         """The paper's networks, as :meth:`DiCo.mlp`.
 
+        Args:
+            obs_low, obs_high, density, coordinates: as in :class:`AnalyticalDiCo`.
+            n_agents, obs_dim, act_dim, constraint, hidden: as in :meth:`DiCo.mlp`.
+            kind, tau, low, high, squash_shared, gradient, initial, metric, members: as in :class:`~dico.policy.DiCo`.
+
+        Returns:
+            The policies.
+
         >>> box = {"obs_low": [-1] * 4, "obs_high": [1] * 4}
         >>> AnalyticalDiCo.mlp(2, 4, 2, 0.3, kind="shared_std", **box)(torch.zeros(10, 2, 4)).shape
         torch.Size([10, 2, 4])
@@ -223,7 +235,14 @@ class AnalyticalDiCo(DiCo):
         return self._flat(self._policies(obs, self._deviations_of_everyone(obs), snd_hat))
 
     def allocated(self, obs: Float[Tensor, "*batch o"]) -> Float[Tensor, "*batch"]:
-        r"""How much of the diversity q allots to each row, :math:`q(u(o))`: 1 on average over the box."""
+        r"""How much of the diversity q allots to each row, :math:`q(u(o))`: 1 on average over the box.
+
+        Args:
+            obs: any rows; those outside the box count as the nearest in it.
+
+        Returns:
+            A number above 0 for each row.
+        """
         check_obs(obs, self.members, self.deviations)
         dtype = self.snd_hat.dtype
         low, high = self.obs_low.to(dtype), self.obs_high.to(dtype)
@@ -231,12 +250,25 @@ class AnalyticalDiCo(DiCo):
         return self.density(u if self.coordinates is None else u.index_select(-1, self.coordinates)).to(dtype)
 
     def unscaled(self, obs: Float[Tensor, "*batch o"]) -> Float[Tensor, "*batch"]:
-        r""":math:`\mathrm{SND}_o` of the deviations at each row (eq:sndhat_continuous), which f takes the place of."""
+        r""":math:`\mathrm{SND}_o` of the deviations at each row (eq:sndhat_continuous), which f takes the place of.
+
+        Args:
+            obs: any rows.
+
+        Returns:
+            A diversity for each row.
+        """
         check_obs(obs, self.members, self.deviations)
         return snd_at(self._deviations_of_everyone(obs))
 
     def outside(self, obs: Float[Tensor, "*batch o"]) -> Float[Tensor, "*members"]:
         """The share of each member's rows that lie outside the box, where nothing is guaranteed.
+
+        Args:
+            obs: any rows.
+
+        Returns:
+            One for each member.
 
         >>> policy = AnalyticalDiCo.mlp(2, 1, 1, 0.3, obs_low=[-1], obs_high=[1])
         >>> policy.outside(torch.tensor([[0.5], [1.0], [1.5], [-9.0]]))
@@ -306,6 +338,14 @@ def mlp_policy(
 @torch.no_grad()
 def box_snd(policy: AnalyticalDiCo, points: int = 2**14, seed: int = 0) -> Float[Tensor, "*members"]:
     r""":math:`\mathrm{SND}_I` (eq:snd_continuous) of each member's policies, by Sobol points over the box.
+
+    Args:
+        policy: of one member or of a population.
+        points: how many.
+        seed: of the points.
+
+    Returns:
+        One for each member.
 
     >>> policy = AnalyticalDiCo.mlp(2, 4, 2, ">=0.3", obs_low=[0] * 4, obs_high=[9] * 4)
     >>> bool(box_snd(policy, points=256) >= 0.3)

@@ -27,8 +27,15 @@ def obs_quantile_box(obs: Float[Tensor, "*batch o"], share: float = 0.01) -> Box
 
     .. math:: [\,Q_s(o_k) - r_k,\; Q_{1-s}(o_k) + r_k\,],\qquad r_k = 0.1\,\big(Q_{1-s}(o_k) - Q_s(o_k)\big)
 
-    for each component k, with s the ``share`` that is left out at either end; 0 takes them all. A component that does
-    not vary gets half a unit on either side. What is seen later may lie outside: ``policy.outside(obs)`` tells.
+    for each component k. A component that does not vary gets half a unit on either side. What is seen later may lie
+    outside: ``policy.outside(obs)`` tells.
+
+    Args:
+        obs: any rows.
+        share: s, what is left out at either end; 0 takes them all.
+
+    Returns:
+        The least and the greatest of each component.
 
     >>> low, high = obs_quantile_box(torch.linspace(-1, 1, 101)[:, None], share=0.0)
     >>> round(low[0], 4), round(high[0], 4)

@@ -24,6 +24,10 @@ class Constraint(Precise):
     Make one with :func:`equal`, :func:`at_least`, :func:`at_most`, :func:`between`, :func:`free` or
     :func:`scheduled`.
 
+    Args:
+        lo: the least diversity, at least 0; a number, or one for each member.
+        hi: the greatest; infinity is no bound.
+
     >>> between(0.2, [0.5, 0.9])(torch.tensor([0.1, 1.0]))
     tensor([0.2000, 0.9000])
     """
@@ -53,9 +57,15 @@ class Constraint(Precise):
         self.register_buffer("hi", bounds[1].clone())
 
     def at_(self, frames: float) -> "Constraint":
-        """Desire what the schedules say after so many frames, from now on; what has none stays. Returns itself.
+        """Desire what the schedules say after so many frames, from now on; what has none stays.
 
         Bounds are written in place: compiled passes and captured graphs see them, and nothing waits for the device.
+
+        Args:
+            frames: environment steps so far, of each member.
+
+        Returns:
+            The constraint itself.
 
         >>> ramp = parse_constraint("0->1@2e6")
         >>> ramp(torch.tensor(0.7)), ramp.at_(500_000)(torch.tensor(0.7))
@@ -74,7 +84,14 @@ class Constraint(Precise):
         return torch.where(self.lo > 0, self.lo, torch.where(self.hi.isfinite(), self.hi, 1.0))
 
     def forward(self, x: Float[Tensor, "*batch"]) -> Float[Tensor, "*broadcast"]:
-        """Desired diversity for measured ``x``; at a bound the bound wins, so ``equal`` has no slope anywhere."""
+        """Desired diversity for a measured one; at a bound the bound wins, so ``equal`` has no slope anywhere.
+
+        Args:
+            x: the measured diversity.
+
+        Returns:
+            The nearest that is within the bounds.
+        """
         lo, hi = self.lo.to(x.dtype), self.hi.to(x.dtype)
         return torch.where(x <= lo, lo, torch.where(x >= hi, hi, x))
 
@@ -86,6 +103,13 @@ class Constraint(Precise):
         within them, above the upper bound with :math:`\partial L/\partial s>0` and below the lower with
         :math:`\partial L/\partial s<0`: there the deviations shrink or grow until they need no scale. An equality has
         no inside, and its gradient stays as it is.
+
+        Args:
+            scale: s.
+            x: the measured diversity.
+
+        Returns:
+            The same scale.
         """
         if not x.requires_grad:
             return scale

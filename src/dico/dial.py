@@ -55,7 +55,7 @@ class DialDiCo(DiCo):
 
     The levels :math:`s_k` are trained side by side: it is a :class:`~dico.policy.DiCo` whose leading dimension is the
     levels, and whose networks are one and the same for all. Each level has an estimate of its own, so thm:scaling holds
-    at every one. Observations are ``(levels, ..., n, o)``, some for each level.
+    at every one. Observations are ``(levels, ..., n, o)``, some for each level. Make one with :meth:`mlp`.
 
     >>> dial = DialDiCo.mlp(n_agents=3, obs_dim=4, act_dim=2, levels=[0, 0.5, 1], tau=1.0)
     >>> obs = torch.randn(3, 32, 3, 4)
@@ -82,7 +82,16 @@ class DialDiCo(DiCo):
         squash_shared: bool = False,
         **options: Any,
     ) -> "DialDiCo":
-        """The paper's networks with the desired diversity as one more input; other options are those of ``DiCo``."""
+        """The paper's networks with the desired diversity as one more input.
+
+        Args:
+            n_agents, obs_dim, act_dim, kind, hidden, low, high, squash_shared: as in :meth:`DiCo.mlp`.
+            levels: the desired diversities that it is trained at, rising.
+            **options: the other options of :class:`~dico.policy.DiCo`.
+
+        Returns:
+            The dial.
+        """
         desired = _rising(levels)
         shared, deviations = mlp_networks(n_agents, obs_dim + 1, act_dim, kind, hidden, ())
         corners(low, high, squash_shared, act_dim)
@@ -102,6 +111,12 @@ class DialDiCo(DiCo):
 
         Between two levels the estimate is interpolated: the diversity is then near the desired one, as far as that of
         the deviations is even between them; it is exact, as measured, at the levels themselves.
+
+        Args:
+            snd: the desired diversity.
+
+        Returns:
+            The policies; they go on sharing the dial's networks.
         """
         levels = self.levels
         check_number("snd", snd, levels[0], levels[-1])

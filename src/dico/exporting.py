@@ -68,13 +68,16 @@ class Acting(nn.Module):
 
 
 def export(policy: DiCo, to: str | Path, *, obs_dim: int | None = None, about: Mapping[str, Any] | None = None) -> Path:
-    """Write a policy as one file, ``.pt2`` or ``.onnx``, that acts without dico; the file.
+    """Write a policy as one file, ``.pt2`` or ``.onnx``, that acts without dico.
 
     Args:
         policy: of one member, with an action box.
         to: the file; one that is there is replaced, once the new one is whole.
         obs_dim: how many numbers an agent observes, only where the networks do not say.
         about: what else the file should tell of itself, as JSON has it.
+
+    Returns:
+        The file.
 
     >>> policy = DiCo.mlp(2, 4, 2, 0.3, low=[-1, -1], high=[1, 1], hidden=(8,))
     >>> file = export(policy, "policy.pt2")  # doctest: +SKIP

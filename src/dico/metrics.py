@@ -263,14 +263,17 @@ def hse(
 
 @dataclass(frozen=True)
 class Metric:
-    r"""A system metric DiCo can control: ``fn(params)`` is called as :func:`snd`.
+    r"""A system metric DiCo can control.
 
-    ``degree`` is p in :math:`M(\{\pi_h + c\,\pi_{h,i}\}) = c^p M(\{\pi_{h,i}\})`: thm:general_metric asks p = 1, and
-    any p > 0 works with the scale :math:`(M_{des}/\widehat{M})^{1/p}`. ``of_means`` says that it is made of
-    distances averaged over observations, and of nothing else. Deviations multiplied by w at one observation then make
-    that count w times, which is how :meth:`DiCo.estimate` weighs it; a metric that does not say so refuses weights.
-    ``of_pairs`` says that it is a mean over observations and pairs of agents, as SND is, so that some pairs at each
-    observation will do for an estimate; a metric that does not say so refuses offsets.
+    Args:
+        fn: called as :func:`snd`, ``fn(params)``.
+        degree: p in :math:`M(\{\pi_h + c\,\pi_{h,i}\}) = c^p M(\{\pi_{h,i}\})`: thm:general_metric asks p = 1, and any
+            p > 0 works with the scale :math:`(M_{des}/\widehat{M})^{1/p}`.
+        of_means: it is made of distances averaged over observations, and of nothing else. Deviations multiplied by w at
+            one observation then make that count w times, which is how :meth:`DiCo.estimate` weighs it; a metric that
+            does not say so refuses weights.
+        of_pairs: it is a mean over observations and pairs of agents, as SND is, so that some pairs at each observation
+            will do for an estimate; a metric that does not say so refuses offsets.
 
     >>> METRICS["mean square"] = Metric(lambda params: pairwise_w2(params).square().mean((-2, -1)), degree=2)
     >>> METRICS.pop("mean square").degree

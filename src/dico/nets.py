@@ -204,9 +204,11 @@ class AgentMLP(nn.Module):
 class PerAgent(nn.Module):
     """Any network per agent, such as a GNN or a recurrent net: each ``(..., n, o) -> (..., n, d)``.
 
-    ``sees="team"`` hands each network the whole team's observations and takes the agent's own row of its output, which
-    is right for any network. ``sees="self"`` hands it the agent's own row alone when acting: n times cheaper,
-    for networks that treat rows one by one.
+    Args:
+        networks: one for each agent.
+        sees: ``team`` hands each network the whole team's observations and takes the agent's own row of its output,
+            which is right for any network. ``self`` hands it the agent's own row alone when acting: n times cheaper,
+            for networks that treat rows one by one.
 
     >>> nets = PerAgent([nn.Linear(4, 2) for _ in range(3)], sees="self")
     >>> obs = torch.ones(10, 3, 4)
@@ -224,13 +226,27 @@ class PerAgent(nn.Module):
         self.sees = sees
 
     def forward(self, obs: Float[Tensor, "*batch n o"]) -> Float[Tensor, "*batch n d"]:
-        """Each agent's network, at the agent's own row."""
+        """Each agent's network, at the agent's own row.
+
+        Args:
+            obs: what each agent of each team sees.
+
+        Returns:
+            A row for each agent.
+        """
         if self.sees == "self":
             return torch.stack([net(obs[..., i, :]) for i, net in enumerate(self.networks)], -2)
         return torch.stack([net(obs)[..., i, :] for i, net in enumerate(self.networks)], -2)
 
     def everyone(self, obs: Float[Tensor, "*batch rows o"]) -> Float[Tensor, "*batch rows n d"]:
-        """Every agent's network on every row."""
+        """Every agent's network on every row.
+
+        Args:
+            obs: any rows; with ``sees="team"``, the rows of one team.
+
+        Returns:
+            For each row, what each agent would do.
+        """
         return torch.stack([net(obs) for net in self.networks], -2)
 
 

@@ -75,6 +75,9 @@ class DiCo(Precise):
             holds the constraint and the estimate too, and loading one replaces them.
         n_agents: only for a ``deviations`` module that does not say.
 
+    References:
+        Bettini, Kortvelesy, Prorok, Controlling Behavioral Diversity in Multi-Agent Reinforcement Learning, ICML 2024.
+
     >>> policy = DiCo.mlp(n_agents=3, obs_dim=4, act_dim=2, constraint=0.5, tau=1.0)
     >>> obs = torch.randn(32, 3, 4)
     >>> actions, snd_hat = policy.forward_and_estimate(obs)
@@ -157,6 +160,15 @@ class DiCo(Precise):
     ) -> "DiCo":
         """The paper's networks: tanh MLPs for the shared policy and for each agent's deviation.
 
+        Args:
+            n_agents, obs_dim, act_dim: the team, and what each agent sees and does.
+            constraint: g.
+            hidden: units of each hidden layer.
+            kind, tau, low, high, squash_shared, gradient, initial, metric, members: as in :class:`DiCo`.
+
+        Returns:
+            The policies, unscaled until the first estimate.
+
         >>> DiCo.mlp(2, 4, 2, ">=0.3", kind="shared_std")(torch.zeros(10, 2, 4)).shape  # means and deviations
         torch.Size([10, 2, 4])
         """
@@ -171,7 +183,15 @@ class DiCo(Precise):
     def forward(
         self, obs: Float[Tensor, "*batch n o"], snd_hat: Float[Tensor, "..."] | None = None
     ) -> Float[Tensor, "*batch n d"]:
-        """Each agent's output at its own row; ``snd_hat`` in place of the current estimate."""
+        """Each agent's output at its own row.
+
+        Args:
+            obs: what each agent of each team sees.
+            snd_hat: an estimate to scale with in place of the current one.
+
+        Returns:
+            Means, or means and standard deviations joined, as the kind of policies has it.
+        """
         check_obs(obs, self.members, self.deviations, per_agent=True)
         return self._scaled(self._homogeneous(obs), self.kind.deviation(self.deviations(obs)), snd_hat)
 
@@ -191,6 +211,12 @@ class DiCo(Precise):
 
         A lone agent has no diversity to scale: it is 1, or 0 for a desired 0, where the shared network acts alone (if
         that is a policy by itself, as in all kinds but ``agent_std_paper``).
+
+        Args:
+            snd_hat: an estimate in place of the current one.
+
+        Returns:
+            One for each member.
         """
         x = self.snd_hat if snd_hat is None else snd_hat
         check_members("snd_hat", x, self.members)
@@ -214,17 +240,20 @@ class DiCo(Precise):
 
         .. math:: \widehat{\mathrm{SND}} \leftarrow \tau\,\mathrm{SND}(\{\pi_{h,i}\}) + (1-\tau)\,\widehat{\mathrm{SND}}
 
-        ``offsets``, ``(*members, ..., k)`` for observations ``(*members, ..., n, o)``, compares agents ``i + offsets``
-        (modulo n) at row i, instead of all. With k different numbers below n, drawn at random for each team, every pair
-        of agents is as likely at every row: SND stays unbiased, though no longer exact, and each network sees k
-        rows of a team instead of n (see :func:`~dico.nets.at_offsets`).
+        Args:
+            obs: any rows; of teams, each row is shown to all n agents.
+            offsets: ``(*members, ..., k)`` for observations ``(*members, ..., n, o)``: compare agents ``i + offsets``
+                (modulo n) at row i, instead of all. With k different numbers below n, drawn at random for each team,
+                every pair of agents is as likely at every row: SND stays unbiased, though no longer exact, and each
+                network sees k rows of a team instead of n (see :func:`~dico.nets.at_offsets`).
+            weight: how much each row of ``obs`` counts, all alike by default; ``True`` and ``False`` will do. Rows
+                that pad a batch, or are of agents that no longer act, weigh 0 (they must be finite all the same);
+                none weighs less, and some must weigh more. Its shape is that of ``obs`` without the last axis, or
+                broadcasts to it: for teams ``(..., n, o)``, a weight of each team is ``(..., 1)``.
+            current: an estimate of just now, which is updated in place of the one that was committed.
 
-        ``weight`` says how much each row of ``obs`` counts, all alike by default; ``True`` and ``False`` will do. Rows
-        that pad a batch, or are of agents that no longer act, weigh 0 (they must be finite all the same); none weighs
-        less, and some must weigh more. Its shape is that of ``obs`` without the last axis, or broadcasts to it: for
-        teams ``(..., n, o)``, a weight of each team is ``(..., 1)``.
-
-        ``current`` is an estimate of just now, which is updated in place of the one that was committed.
+        Returns:
+            The new estimate of each member, for :meth:`commit_`.
 
         >>> policy, obs = DiCo.mlp(n_agents=20, obs_dim=4, act_dim=2, constraint=0.5), torch.randn(100, 20, 4)
         >>> offsets = torch.rand(100, 20).argsort(-1)[:, :2]  # a random pair of agents at each observation
@@ -273,9 +302,15 @@ class DiCo(Precise):
     ) -> Estimated:
         """A training forward: ``estimate(obs)`` and ``forward(obs, that estimate)`` from one pass of the deviations.
 
-        An agent's output at its own row is one of those that the estimate is made of; it is not computed again. With
-        other observations to estimate ``on``, ``estimate(on)``. ``weight`` and ``current`` are those of
-        :meth:`estimate`.
+        An agent's output at its own row is one of those that the estimate is made of; it is not computed again.
+
+        Args:
+            obs: what each agent of each team sees.
+            on: other rows that the estimate is made on, in place of ``obs``.
+            weight, current: as in :meth:`estimate`.
+
+        Returns:
+            ``params``, as :meth:`forward` has them, and ``snd_hat``, for :meth:`commit_`.
         """
         check_obs(obs, self.members, self.deviations, per_agent=True)
         measured = obs if on is None else on
@@ -292,7 +327,15 @@ class DiCo(Precise):
     def everyone(
         self, obs: Float[Tensor, "*batch o"], snd_hat: Float[Tensor, "..."] | None = None
     ) -> Float[Tensor, "*members obs n d"]:
-        """Every agent's output at every row of ``obs``, scaled: what SND and the maps are computed from."""
+        """Every agent's output at every row of ``obs``, scaled: what SND and the maps are computed from.
+
+        Args:
+            obs: any rows.
+            snd_hat: an estimate to scale with in place of the current one.
+
+        Returns:
+            What :func:`~dico.metrics.snd` takes, all rows in one dimension.
+        """
         check_obs(obs, self.members, self.deviations)
         params = self._scaled(self._homogeneous(obs).unsqueeze(-2), self._deviations_of_everyone(obs), snd_hat)
         return self._flat(params)
@@ -307,8 +350,16 @@ class DiCo(Precise):
     ) -> Float[Tensor, "*batch n a"]:
         """Each agent's action at its own row, in the box: as in training, but without exploration of its own.
 
-        Gaussian kinds sample, with numbers of ``generator`` if given, or act by the mean if ``deterministic``; both are
-        squashed into the box. Deterministic kinds are clamped to it. It has no gradient.
+        Gaussian kinds sample, or act by the mean; both are squashed into the box. Deterministic kinds are clamped to
+        it. It has no gradient.
+
+        Args:
+            obs: what each agent of each team sees.
+            deterministic: Gaussian kinds act by the mean.
+            generator: of the numbers that are sampled with.
+
+        Returns:
+            Actions between ``low`` and ``high``.
 
         >>> policy = DiCo.mlp(2, 4, 2, 0.3, kind="shared_std", low=[-1, -1], high=[1, 1])
         >>> policy.act(torch.zeros(10, 2, 4)).shape
@@ -323,7 +374,11 @@ class DiCo(Precise):
         return actions_of(params, self.kind, self.low.to(params.dtype), self.high.to(params.dtype), noise)
 
     def commit_(self, snd_hat: Float[Tensor, "..."]) -> None:
-        """Keep ``snd_hat`` as the estimate from now on: the only method that writes."""
+        """Keep an estimate from now on: the only method that writes.
+
+        Args:
+            snd_hat: what :meth:`estimate` gave; of members whose estimate is not finite the one before is kept.
+        """
         with torch.no_grad():
             check_members("snd_hat", snd_hat, self.members)
             measured = snd_hat.isfinite()  # an observation that is not finite leaves the estimate as it was

@@ -68,7 +68,14 @@ class DiCoModule(TensorDictModuleBase):
             )
 
     def forward(self, tensordict: TensorDictBase) -> TensorDictBase:
-        """Write every agent's distribution parameters at its own observation."""
+        """Write every agent's distribution parameters at its own observation.
+
+        Args:
+            tensordict: with the observations under the module's first key.
+
+        Returns:
+            The same, with the parameters under its other keys.
+        """
         obs = tensordict.get(self.in_keys[0])
         params = act(self.policy, obs, self.refresh)
         for key, value in zip(self.out_keys, params.chunk(len(self.out_keys), -1), strict=True):

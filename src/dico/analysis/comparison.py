@@ -36,6 +36,13 @@ class LevelSummary:
 def summary(run: Run, stat: str = "mean") -> list[LevelSummary]:
     """How each level ended, in order.
 
+    Args:
+        run: with metrics.
+        stat: ``mean`` or ``iqm``, as in :func:`aggregate`.
+
+    Returns:
+        A row for each level.
+
     >>> [(level.level, level.seeds, level.reward.has_interval) for level in summary(run)]
     [('0', 2, False), ('0.3', 2, False), ('1', 2, False), ('free', 2, False)]
     """

@@ -68,6 +68,12 @@ def differences(runs: Sequence[Run]) -> list[Difference]:
     Intervals are Welch's. A table of many invites to pick the one that stands out, so they are as wide as it takes for
     all intervals of a quantity to hold at once: each has a confidence of :math:`1-0.05/k`, with k of them (Bonferroni).
 
+    Args:
+        runs: two or more.
+
+    Returns:
+        A row for each level and two runs.
+
     >>> [(each.level, each.values["reward"].effect) for each in differences([run, run])]
     [('0', 0.0), ('0.3', 0.0), ('1', 0.0), ('free', 0.0)]
     """

@@ -105,7 +105,14 @@ def answer(samples: Mapping[str, Float[np.ndarray, " _"]]) -> Answer:
 
 
 def answer_of(run: Run, metric: str = "reward") -> Answer | None:
-    """The answer of a run by its final values; None where all members diverged, or there are no levels to choose from.
+    """The answer of a run by its final values.
+
+    Args:
+        run: of several levels.
+        metric: what is best where it is greatest.
+
+    Returns:
+        None where all members diverged, or there are no levels to choose from.
 
     >>> answer_of(run).outcome  # two seeds
     'undecided'

@@ -16,7 +16,14 @@ SHARES = (*OUTCOMES, "outside")
 
 
 def curves(run: Run, metric: str) -> Float[np.ndarray, "members iterations"]:
-    """A metric of the controlled group, ``(members, iterations)``; a member that diverged is NaN throughout.
+    """A metric of the controlled group.
+
+    Args:
+        run: with metrics.
+        metric: a column of them.
+
+    Returns:
+        A row for each member; one that diverged is NaN throughout.
 
     >>> curves(run, "reward").shape
     (8, 2)
@@ -63,7 +70,15 @@ def diverged(run: Run) -> Bool[np.ndarray, " members"]:
 
 
 def final(run: Run, metric: str) -> Float[np.ndarray, " members"]:
-    """Each member's mean over the last tenth of the iterations (at least one); NaN if it diverged."""
+    """Each member's mean over the last tenth of the iterations (at least one).
+
+    Args:
+        run: with metrics.
+        metric: a column of them.
+
+    Returns:
+        NaN for a member that diverged.
+    """
     return final_mean(curves(run, metric))
 
 

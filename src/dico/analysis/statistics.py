@@ -41,11 +41,16 @@ class Band:
 
 
 def aggregate(values: Float[np.ndarray, "seeds *shape"], stat: str = "mean") -> Band:
-    """A statistic over seeds, the first dimension; NaN is a value that a seed does not have.
+    """A statistic over seeds.
 
-    ``mean`` is the mean and the sample standard deviation on either side. ``iqm`` is the interquartile mean (the values
-    without the lowest and the highest quarter, rounded down) and the 95 % percentile interval of a bootstrap that is
-    stratified: the seeds of a level are drawn among themselves, the same way every time.
+    Args:
+        values: NaN is a value that a seed does not have.
+        stat: ``mean`` is the mean and the sample standard deviation on either side. ``iqm`` is the interquartile mean
+            (the values without the lowest and the highest quarter, rounded down) and the 95 % percentile interval of a
+            bootstrap that is stratified: the seeds of a level are drawn among themselves, the same way every time.
+
+    Returns:
+        Its centre, and how far the seeds lie around it where there are enough.
 
     >>> band = aggregate(np.array([1.0, 2.0, 3.0, 10.0]), "iqm")
     >>> float(band.centre)

@@ -16,6 +16,12 @@ def tracking_error(run: Run) -> Float[np.ndarray, "members iterations"]:
     desired 0 has nothing to be relative to, so there it is the measured value itself. Free desires nothing: NaN. It is
     each member's own desired diversity that counts, whatever level it is of, and of a schedule that of each batch.
     Under analytical control it is the diversity over the box that is desired, and measured.
+
+    Args:
+        run: with metrics.
+
+    Returns:
+        A row for each member.
     """
     measured = curves(run, "snd_box" if over_box(run) else controlled_metric(run))
     desired = scheduled_values(run)

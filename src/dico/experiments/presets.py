@@ -52,7 +52,13 @@ PRESETS = ("paper", "tuned", "quick")
 def preset(name: str, task: str | Task = "navigation", **changes: Any) -> Config:
     """The settings of a preset for a task, with changes; some settings depend on the algorithm.
 
-    The task is a name, or an object of your own.
+    Args:
+        name: ``paper``, ``tuned`` or ``quick``.
+        task: a name, or an object of your own.
+        **changes: fields of :class:`~dico.training.config.Config`.
+
+    Returns:
+        A configuration, to be trained by :func:`dico.train`.
 
     >>> preset("paper", "dispersion").algorithm, preset("quick", "dispersion", seeds=1).seeds
     ('maddpg', 1)

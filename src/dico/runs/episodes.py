@@ -80,7 +80,15 @@ class _Step:
 def play(task: Task, policies: Sequence[DiCo], episodes: int, seed: int, *, deterministic: bool) -> Episodes:
     """Let all members play as many episodes, from the same starts and with the same noise.
 
-    ``policies`` holds the population of each of the task's groups, as ``run.policies(group)`` gives them.
+    Args:
+        task: whose groups the policies are of.
+        policies: the population of each group, as ``run.policies(group)`` gives them.
+        episodes: of each member.
+        seed: of their starts and noise.
+        deterministic: stochastic policies act by their means.
+
+    Returns:
+        States, actions and rewards of every step.
 
     >>> from dico.tasks import make
     >>> policy = DiCo.mlp(2, 4, 2, 0.3, hidden=(8,), members=(3,))

@@ -17,12 +17,19 @@ from dico.tasks import Group, Task, of_group
 
 @torch.no_grad()
 def evaluate(run: Run, *, episodes: int = 200, seed: int = 0, deterministic: bool = False) -> list[dict[str, Any]]:
-    """Every member on the same fresh episodes, with stochastic actions unless ``deterministic``.
+    """Every member on the same fresh episodes.
 
-    One row for each member and group: what sets the member apart, mean reward per step, mean return of an episode and
-    its standard deviation over episodes, mean length, what the task says of it (success, coverage), and diversity at
-    steps of episodes that were running, at most as many as a training measures it at. A member whose numbers are not
-    finite is marked as diverged.
+    Args:
+        run: with a checkpoint.
+        episodes: of each member.
+        seed: of their starts and noise.
+        deterministic: stochastic policies act by their means.
+
+    Returns:
+        One row for each member and group: what sets the member apart, mean reward per step, mean return of an episode
+        and its standard deviation over episodes, mean length, what the task says of it (success, coverage), and
+        diversity at steps of episodes that were running, at most as many as a training measures it at. A member whose
+        numbers are not finite is marked as diverged.
     """
     task = run.task()
     policies = [run.policies(group.name) for group in task.groups]

@@ -135,8 +135,13 @@ class Run:
     def metric(self, name: str, group: str | None = None) -> Tensor:
         """One metric as ``(members, iterations)``; what a member or a line lacks, and numbers that are none, are NaN.
 
-        A metric of several numbers, such as ``distances``, has them in a last dimension. ``group`` is needed only where
-        there are several, and is otherwise the first.
+        Args:
+            name: a column of ``metrics.jsonl``; one of several numbers, such as ``distances``, has them in a last
+                dimension.
+            group: needed only where there are several, and otherwise the first.
+
+        Returns:
+            In double precision, a row for each member.
         """
         wanted = self._group(group)["name"]
         rows = [row for row in self._rows if row.get("group", wanted) == wanted]
@@ -179,7 +184,14 @@ class Run:
     def policy(self, snd: str | float | None = None, seed: int = 0, group: str | None = None, **numbers: float) -> DiCo:
         """A member's policies from the newest checkpoint: a DiCo module, which acts by ``policy.act(obs)``.
 
-        ``snd`` is needed where members differ in it, and so is any other number: ``run.policy(snd=1, tau=0.01)``.
+        Args:
+            snd: the member's desired diversity, needed where members differ in it.
+            seed: its seed.
+            group: needed only where there are several, and otherwise the first.
+            **numbers: any other number in which members differ: ``run.policy(snd=1, tau=0.01)``.
+
+        Returns:
+            The member's policies, in evaluation mode.
 
         >>> policy, obs = run.policy(snd=0.3, seed=0), torch.zeros(10, 2, 4)  # 10 teams of 2 agents
         >>> policy.act(obs).shape, policy.act(obs, deterministic=True).abs().max() <= 1  # actions, in the box
@@ -208,8 +220,14 @@ class Run:
     ) -> Recording:
         """Fresh episodes of the members that are selected, from the same starts and with the same noise for all.
 
-        ``snd``, ``seed`` and ``numbers`` select members as in :meth:`select`, all by default; ``start`` is the seed of
-        the episodes' starts and noise. Stochastic policies sample unless ``deterministic``.
+        Args:
+            snd, seed, **numbers: select members as in :meth:`select`, all by default.
+            episodes: how many of each member.
+            start: the seed of the episodes' starts and noise.
+            deterministic: stochastic policies act by their means.
+
+        Returns:
+            What was seen, done and earned, step by step.
 
         >>> played = run.play(snd=0.3, seed=0, episodes=5)
         >>> played.actions.shape, played.returns.shape  # members, steps, episodes, agents; the sums over steps
@@ -230,8 +248,15 @@ class Run:
     ) -> list[Path]:
         """Write a member's policies as files that act without dico: ``.pt2`` for torch, ``.onnx`` for any runtime.
 
-        A folder gets those of all groups in both formats. Of a run with ``dial``, ``snd`` may lie between two levels.
         :mod:`dico.exporting` says what the files take and give.
+
+        Args:
+            to: the file, or a folder, which gets those of all groups in both formats.
+            snd: the member's desired diversity; of a run with ``dial`` it may lie between two levels.
+            seed, group, **numbers: as in :meth:`policy`.
+
+        Returns:
+            The files.
 
         >>> [file.name for file in run.export("policy.pt2", snd=0.3, seed=0)]  # doctest: +SKIP
         ['policy.pt2']

@@ -90,6 +90,12 @@ def write_summary(
 ) -> None:
     """Write a run's summary, whole or not at all.
 
+    Args:
+        run: with metrics.
+        path: the file.
+        behaviours: what its members do, a number or a row for each (:mod:`dico.analysis.behaviour`).
+        about: command, commit, versions, device and wall time.
+
     >>> write_summary(run, Path("navigation.json"), about={"device": "cpu"})
     >>> open_summary(Path("navigation.json")).metric("reward").shape
     torch.Size([8, 2])

@@ -77,8 +77,15 @@ def resume(
 ) -> Run:
     """Go on with a run from its newest whole checkpoint, exactly as if it had never stopped.
 
-    ``frames`` trains it longer, finished or not, as if it had been begun for as many (:mod:`dico.training.longer`).
-    ``options`` are device and block; the others are those that the run was started with.
+    Args:
+        folder: of the run.
+        frames: train it longer, finished or not, as if it had been begun for as many (:mod:`dico.training.longer`).
+        config: what it must have been trained with, if you would know.
+        observers: who watches, as in :func:`train`.
+        **options: device and block; the others are those that the run was started with.
+
+    Returns:
+        The run, finished.
     """
     run = load(folder)
     if isinstance(run.source, Summary):
