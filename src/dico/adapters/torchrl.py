@@ -71,10 +71,10 @@ class DiCoModule(TensorDictModuleBase):
         """Write every agent's distribution parameters at its own observation.
 
         Args:
-            tensordict: with the observations under the module's first key.
+            tensordict: with the observations under ``in_keys``.
 
         Returns:
-            The same, with the parameters under its other keys.
+            The same, with the parameters under ``out_keys``.
         """
         obs = tensordict.get(self.in_keys[0])
         params = act(self.policy, obs, self.refresh)
