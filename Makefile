@@ -6,7 +6,7 @@ export GOMP_SPINCOUNT ?= 1000
 # A folder of its own for each demo, so that none writes over another.
 DEMO := runs/demo-$(shell date +%Y%m%d-%H%M%S)
 
-.PHONY: demo test test-all test-newest check-package lint docs bench fuzz soak clean
+.PHONY: demo test test-all test-newest test-others check-package lint docs bench fuzz soak clean
 
 # The demo needs a part of what the tests do; whoever has installed for these has it.
 demo: .venv/demo
@@ -53,6 +53,14 @@ check-package: .venv/installed
 TORCH ?= torch
 test-newest:
 	$(PYTHON) tests/newest.py --torch "$(TORCH)"
+
+# Packages that read what we write, some of which need an older pandas than ours: in an environment of their own.
+OTHERS := build/others
+test-others:
+	$(PYTHON) -m venv $(OTHERS)
+	$(OTHERS)/bin/pip install --disable-pip-version-check --quiet torch==2.13.0 '.[tensorboard]' 'pandas<3' rliable wandb mlflow pytest hypothesis beartype colorama
+	$(OTHERS)/bin/pip install --disable-pip-version-check --quiet --no-deps id-marl-eval
+	$(OTHERS)/bin/pytest -W default -rs --unchecked -m "slow or not slow" tests/analysis/test_exchange.py tests/training/test_training_loggers.py
 
 # The site, into build/site: its notebooks are run, and a warning is an error.
 docs: .venv/docs
