@@ -15,6 +15,7 @@ from typing import Any
 from rich.console import Console
 
 from dico import __version__
+from dico.commands._output import Output, dropping
 
 COMMANDS = {
     "train": "Train a population: every desired diversity and seed at once.",
@@ -33,30 +34,41 @@ COMMANDS = {
     "tasks": "List the tasks: agents, sizes of observations and actions, the paper's diversity levels.",
 }
 """The commands, each in the file of its name, and what it does."""
+TRAIN = ("train", "resume", "tune", "reproduce")
+"""Those that train, which goes on where what they say cannot be written."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit status."""
     arguments = [*(sys.argv[1:] if arguments is None else arguments)]  # `list` is a command here
-    console, errors = Console(), Console(stderr=True)
+    with dropping(also_output=bool({*arguments[:1]} & {*TRAIN})):
+        errors = Console(stderr=True)
+        try:
+            try:
+                return _run(arguments, Output(), errors)
+            finally:
+                if sys.stdout is not None:
+                    sys.stdout.flush()
+        except BrokenPipeError:  # the reader has left
+            return 141
+        except (ValueError, ImportError, OSError, OverflowError, MemoryError) as error:
+            errors.print("error:", style="bold red", end=" ")
+            errors.print(_line(error), markup=False, highlight=False, soft_wrap=True)
+            return 2
+        except KeyboardInterrupt:
+            return 130
+
+
+def _run(arguments: Sequence[str], console: Console, errors: Console) -> int:
     if arguments in ([], ["-h"], ["--help"]):
         _help(console)
         return 0
     if arguments in (["--version"], ["-V"]):
         say(f"dico {__version__}", console)
         return 0
-    try:
-        with _warnings_on(errors):
-            command, options = parse(arguments)
-            return command.run(options, console)
-    except BrokenPipeError:
-        raise
-    except (ValueError, ImportError, OSError, OverflowError, MemoryError) as error:
-        errors.print("error:", style="bold red", end=" ")
-        errors.print(_line(error), markup=False, highlight=False, soft_wrap=True)
-        return 2
-    except KeyboardInterrupt:
-        return 130
+    with _warnings_on(errors):
+        command, options = parse(arguments)
+        return command.run(options, console)
 
 
 def parse(arguments: Sequence[str]) -> tuple[Any, Any]:
