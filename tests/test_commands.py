@@ -13,6 +13,8 @@ import pytest
 from command_line import dico
 
 from dico import commands
+from dico._files import found_below
+from dico.runs import RunError, load
 
 
 def python(code):
@@ -51,6 +53,24 @@ def test_warnings_are_lines_while_a_command_runs_and_no_longer(capsys, monkeypat
     monkeypatch.setattr("dico.commands.tasks.run", lambda *_: warnings.warn("look out", stacklevel=1) or 0)
     assert dico(capsys, "tasks") == (0, "", "warning: look out")
     assert warnings.showwarning is before
+
+
+def test_what_goes_away_while_it_is_looked_for_is_passed_over(tmp_path, monkeypatch):
+    """As processes do under /proc."""
+    for name in ("one", "two"):
+        (tmp_path / name / "run").mkdir(parents=True)
+        (tmp_path / name / "run" / "config.json").touch()
+    real = os.scandir
+
+    def scandir(path="."):
+        if Path(path).name == "one":
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+        return real(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    assert found_below(tmp_path, 2, "config.json") == [tmp_path / "two" / "run" / "config.json"]
+    with pytest.raises(RunError, match="is no run folder: it has no config"):
+        load(tmp_path)
 
 
 class Gone:

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from dico._files import found_below
 from dico.runs.benchmarl import open_experiments
 from dico.runs.folder import open_folder
 from dico.runs.run import Run
@@ -32,7 +33,9 @@ def load(run: str | Path) -> Run:
         return open_summary(folder)
     if (folder / "config.json").is_file():
         return open_folder(folder)
-    below = sorted(config.parent for config in folder.glob("*/config.json"))
+    if folder.resolve() == Path(folder.resolve().anchor):
+        raise RunError(f"{folder} is no run folder: it is all of the disk")
+    below = [config.parent for config in found_below(folder, 1, "config.json")]
     if below:
         shown = ", ".join(map(str, below[:LISTED])) + (", ..." if len(below) > LISTED else "")
         raise RunError(f"{folder} is no run folder: it has no config.json; did you mean one in it: {shown}?")
