@@ -53,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return 141
         except (ValueError, ImportError, OSError, OverflowError, MemoryError) as error:
             errors.print("error:", style="bold red", end=" ")
-            errors.print(_line(error), markup=False, highlight=False, soft_wrap=True)
+            errors.print(_line(error, arguments), markup=False, highlight=False, soft_wrap=True)
             return 2
         except KeyboardInterrupt:
             return 130
@@ -107,8 +107,10 @@ def _warnings_on(errors: Console) -> Iterator[None]:
         yield
 
 
-def _line(error: Exception) -> str:
-    """What went wrong, in a line; a system's error names its file."""
+def _line(error: Exception, arguments: Sequence[str]) -> str:
+    """What went wrong, in a line; a system's error names its file, and a missing package the command that needs it."""
+    if isinstance(error, ImportError) and error.name and " needs " in str(error):
+        return f"dico {arguments[0]}, as asked here, needs {str(error).partition(' needs ')[2]}"
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename or 'the system'}: {error.strerror}"
     if isinstance(error, MemoryError):

@@ -45,8 +45,8 @@ def run(options: Options, console: Console) -> int:
             if options.frames is not None:
                 raise ValueError(
                     "frames must not be given with --on or --devices, nor for a run that is in pieces yet: "
-                    f"`dico resume {options.run}` finishes it, then `dico resume {options.run} --frames {options.frames}` trains "
-                    "it longer"
+                    f"`dico resume {options.run}` finishes it, then "
+                    f"`dico resume {options.run} --frames {options.frames}` trains it longer"
                 )
             return go_on_in_pieces(options.run, options.device, options.block, options.scale, observers, console)
         return resume(

@@ -1,5 +1,6 @@
 """Opening a folder, whoever wrote it."""
 
+import os
 from pathlib import Path
 
 from dico._files import found_below
@@ -26,6 +27,8 @@ def load(run: str | Path) -> Run:
     >>> run.metric("reward").shape  # members, iterations
     torch.Size([8, 2])
     """
+    if not isinstance(run, str | os.PathLike):
+        raise ValueError(f"run must be the path of a run folder, got {run!r}")
     folder = Path(run)
     if not folder.exists():
         raise RunError(f"{folder} is no run folder: it does not exist; dico train writes run folders under runs/")
