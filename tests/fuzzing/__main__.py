@@ -112,10 +112,10 @@ class Fuzz:
 
 
 def fuzz(minutes: float, seed: int, place: Path) -> Fuzz:
-    """Everything in turn, each kind for its share of the time; an error of the fuzzer is a fault, and it goes on."""
+    """Everything in turn, each kind once and then for its share of the time; an error of the fuzzer is a fault too."""
     run, spent = Fuzz(place, seed), dict.fromkeys(SHARES, 0.0)
     begun = told = time.monotonic()
-    while (start := time.monotonic()) < begun + 60 * minutes:
+    while (start := time.monotonic()) < begun + 60 * minutes or not all(spent.values()):
         if start > told + 60:
             told = start
             print(run.progress((start - begun) / 60, minutes), file=sys.stderr, flush=True)  # noqa: T201

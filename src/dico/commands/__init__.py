@@ -41,7 +41,8 @@ TRAIN = ("train", "resume", "tune", "reproduce")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit status."""
     arguments = [*(sys.argv[1:] if arguments is None else arguments)]  # `list` is a command here
-    with dropping(also_output=bool({*arguments[:1]} & {*TRAIN})):
+    trains = bool({*arguments[:1]} & {*TRAIN}) and not {"-h", "--help"} & {*arguments}
+    with dropping(also_output=trains):
         errors = Console(stderr=True)
         try:
             try:
