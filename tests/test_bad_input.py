@@ -8,6 +8,7 @@ from torch import nn
 
 import dico
 from dico import DiCo, PerAgent, action_space_loss, at_least, at_most, between, equal, max_snd, parse_constraint, snd
+from dico.control import closed_loop_in_batches
 from dico.metrics import hse
 
 nan, inf = float("nan"), float("inf")
@@ -132,6 +133,15 @@ CASES = {
     "no agents in a box": (lambda: max_snd(0, [-1], [1]), "n_agents must be a positive integer, got 0"),
     "inverted box": (lambda: max_snd(2, [1], [-1]), "low must be below high, both finite, got low=[1] and high=[-1]"),
     "infinite box": (lambda: max_snd(2, [-inf], [1]), "low must be below high, both finite, got low=[-inf]"),
+    "a run that is no path": (lambda: dico.load(3), "run must be the path of a run folder, got 3"),
+    "nothing to evaluate": (lambda: dico.closed_loop(None, 0.5), "evaluate must be a function that gives a level's"),
+    "nothing to evaluate together": (lambda: closed_loop_in_batches([1], 0.5), "gives a level's metric, got [1]"),
+    "target as text": (lambda: dico.closed_loop(abs, "x"), "target must be a finite number, got 'x'"),
+    "tolerance as text": (
+        lambda: dico.closed_loop(abs, 1.0, tolerance="x"), "tolerance must be a finite number above 0, got 'x'"
+    ),
+    "initial as text": (lambda: dico.closed_loop(abs, 1.0, initial="x"), "initial must be a diversity, finite and at"),
+    "one gain": (lambda: dico.closed_loop(abs, 1.0, gains=1), "gains must be three finite numbers, got 1"),
     "uneven box": (lambda: max_snd(2, [-1, -1], [1]), "low and high must hold as many numbers as each other"),
     "loss's box": (
         lambda: action_space_loss(torch.zeros(5, 3, 2), torch.zeros(3), torch.ones(3)),

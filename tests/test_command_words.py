@@ -156,7 +156,7 @@ def test_toml_may_tell_desired_diversities_by_numbers_and_a_single_one(tmp_path,
     [
         ("a.toml", "seeds = ", "is no TOML"),
         ("a.toml", "sedes = 3", "did you mean 'seeds'?"),
-        ("a.toml", "seeds = 'x'", "seeds must be a positive integer"),
+        ("a.toml", "seeds = 'x'", "a.toml: seeds must be a positive integer, got 'x'"),
         ("a.json", "[1]", "holds no settings"),
         ("a.json", '{"config": {"task": "navigation"}}', "the configuration does not tell"),
     ],

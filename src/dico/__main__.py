@@ -19,9 +19,6 @@ def main() -> int:
         return main()
     except KeyboardInterrupt:  # before the command itself takes care of it
         return 130
-    except BrokenPipeError:  # the reader of a pipe has left
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        return 141
     except ModuleNotFoundError as missing:
         print(f'error: the command needs {missing.name}: pip install "dico-marl[train]"')  # noqa: T201
         return 2

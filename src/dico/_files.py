@@ -10,11 +10,18 @@ import os
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from glob import glob
 from pathlib import Path
 from typing import Any
 
 FORMAT = 2
 """Of what describes a run, ``config.json`` or BenchMARL's ``dico.json``; a reader refuses a newer one."""
+
+
+def found_below(folder: Path, depth: int, name: str) -> list[Path]:
+    """Files of that name so many folders below; what cannot be looked into, or goes away meanwhile, is passed over."""
+    found = glob("*/" * depth + name, root_dir=folder, include_hidden=True)  # noqa: PTH207 - that of Path raises
+    return sorted(Path(folder, path) for path in found)
 
 
 def has_diverged(row: Mapping[str, Any]) -> bool:

@@ -34,7 +34,8 @@ def lazy(package: str, file: str, extra: str) -> tuple[dict[str, str], Callable[
             value = import_module(f"{package}.{name}") if home == package else getattr(import_module(home), name)
         except ModuleNotFoundError as missing:
             needed = (missing.name or "").partition(".")[0]
-            raise ImportError(f'{package}.{name} needs {needed}: pip install "dico-marl[{extra}]"') from missing
+            text = f'{package}.{name} needs {needed}: pip install "dico-marl[{extra}]"'
+            raise ImportError(text, name=needed) from missing
         setattr(sys.modules[package], name, value)  # from now on without a detour
         return value
 

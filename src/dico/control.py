@@ -110,6 +110,7 @@ def closed_loop(
     >>> last.outcome, last.answer
     ('saturated', 0.0)
     """
+    _check_evaluate(evaluate)
     loop = closed_loop_in_batches(
         lambda levels: [evaluate(level) for level in levels], target, at_once=1, method=method, tolerance=tolerance,
         evaluations=evaluations, high=high, scan=scan, initial=initial, gains=gains,
@@ -138,19 +139,20 @@ def closed_loop_in_batches(
     >>> [step.level for step in first]
     [0.0, 2.0, 1.0]
     """
+    _check_evaluate(evaluate)
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(map(repr, METHODS))}, got {method!r}")
-    if not math.isfinite(target):
+    if not _is_finite(target):
         raise ValueError(f"target must be a finite number, got {target!r}")
     for name, count, least in (("at_once", at_once, 1), ("evaluations", evaluations, 1), ("scan", scan, 2)):
         if isinstance(count, bool) or not isinstance(count, int) or count < least:
             raise ValueError(f"{name} must be a whole number from {least} up, got {count!r}")
     for name, value in (("tolerance", tolerance), ("high", high)):
-        if not 0 < value < math.inf:
+        if not (_is_finite(value) and value > 0):
             raise ValueError(f"{name} must be a finite number above 0, got {value!r}")
-    if not 0 <= initial < math.inf:
+    if not (_is_finite(initial) and initial >= 0):
         raise ValueError(f"initial must be a diversity, finite and at least 0, got {initial!r}")
-    if len(gains) != 3 or not all(map(math.isfinite, gains)):
+    if not isinstance(gains, Sequence) or len(gains) != 3 or not all(map(_is_finite, gains)):
         raise ValueError(f"gains must be three finite numbers, got {gains!r}")
     seen = _Seen(target)
     if method == "pid":
@@ -158,6 +160,19 @@ def closed_loop_in_batches(
     else:
         asking = _Safeguarded(seen, tolerance, high, scan, at_once).asking()
     return _steps(evaluate, asking, seen, evaluations)
+
+
+def _check_evaluate(evaluate: object) -> None:
+    if not callable(evaluate):
+        raise ValueError(f"evaluate must be a function that gives a level's metric, got {evaluate!r}")
+
+
+def _is_finite(value: object) -> bool:
+    """Whether it is a number, of whatever library, and finite."""
+    try:
+        return math.isfinite(value)  # pyright: ignore[reportArgumentType]
+    except (TypeError, ValueError, OverflowError):
+        return False
 
 
 def _steps(

@@ -1,4 +1,4 @@
-"""Try to lose or falsify something: kills, full disks, spoilt folders, hostile words and calls; prints what was found.
+"""Try to lose or falsify something, by kills, full disks, lost terminals, spoilt folders, hostile words and calls.
 
 usage: python -m fuzzing MINUTES [--seed N]      (from tests/, or by `make fuzz MINUTES=60`)
 """
@@ -19,7 +19,8 @@ from dico.commands import main as command
 from fuzzing import disturb, folders, kills, words
 from fuzzing.apart import apart
 
-SHARES = {"kills": 0.25, "full_disk": 0.05, "two_at_once": 0.1, "folders": 0.3, "lines": 0.2, "calls": 0.1}
+SHARES = {"kills": 0.25, "full_disk": 0.05, "two_at_once": 0.1, "lost_output": 0.05, "folders": 0.25, "lines": 0.2,
+          "calls": 0.1}  # fmt: skip
 """Of the time."""
 NEEDED = ("matplotlib.figure", "dico.viz.report", "dico.viz.maps", "dico.viz.animations", "dico.runs.summary")
 """What commands import late, imported once and not in every process."""
@@ -51,6 +52,10 @@ class Fuzz:
     def two_at_once(self) -> None:
         """One folder, two trainings."""
         self._note(disturb.two_at_once(self.place, self.whole, self.rng, self.counts), "two at once")
+
+    def lost_output(self) -> None:
+        """One training whose terminal or reader goes away."""
+        self._note(disturb.lost_output(self.place, self.whole, self.rng, self.counts), "output lost")
 
     def folders(self) -> None:
         """One folder, spoilt once or twice, opened by one command."""
@@ -107,10 +112,10 @@ class Fuzz:
 
 
 def fuzz(minutes: float, seed: int, place: Path) -> Fuzz:
-    """Everything in turn, each kind for its share of the time; an error of the fuzzer is a fault, and it goes on."""
+    """Everything in turn, each kind once and then for its share of the time; an error of the fuzzer is a fault too."""
     run, spent = Fuzz(place, seed), dict.fromkeys(SHARES, 0.0)
     begun = told = time.monotonic()
-    while (start := time.monotonic()) < begun + 60 * minutes:
+    while (start := time.monotonic()) < begun + 60 * minutes or not all(spent.values()):
         if start > told + 60:
             told = start
             print(run.progress((start - begun) / 60, minutes), file=sys.stderr, flush=True)  # noqa: T201

@@ -1,13 +1,22 @@
-"""Trainings on a disk that is full, and two at once in one folder: all end well, or in a line, and in the end the same.
+"""Trainings on a full disk, two at once in one folder, and some whose terminal or reader goes away.
+
+All end well, or in a line, and in the end come to the same.
 
 They are started by the command line, as a user would.
 """
 
+import os
+import pty
 import random
 import resource
+import select
 import shutil
+import signal
+import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout, suppress
+from dataclasses import replace
 from pathlib import Path
 
 from dico.commands import main as command
@@ -65,6 +74,45 @@ def two_at_once(place: Path, whole: dict[str, Undisturbed], rng: random.Random, 
         return ends if kill is None else ends[1:]
 
     return _disturbed(place, whole, rng, attempt)
+
+
+def lost_output(place: Path, whole: dict[str, Undisturbed], rng: random.Random, counts: Counter) -> list[str]:
+    """Let the terminal close, or the reader of a pipe leave, at some moment of the training."""
+
+    def attempt(folder: Path, algorithm: str) -> list[End]:
+        terminal = rng.random() < 0.5
+        ours, theirs = pty.openpty() if terminal else os.pipe()
+        given = words(folder, algorithm)
+
+        def work() -> int:
+            os.close(ours)
+            if terminal:
+                os.environ["TERM"] = "xterm"
+                os.login_tty(theirs)
+            with os.fdopen(1 if terminal else theirs, "w") as out, redirect_stdout(out), redirect_stderr(out):
+                return command(given)
+
+        child = Apart(work, place / "log")
+        os.close(theirs)
+        _read(ours, child.start + rng.uniform(0, whole[algorithm].seconds))
+        os.close(ours)
+        end = child.end()
+        counts["terminals lost" if terminal else "readers lost"] += 1
+        if terminal and end.status in (130, -signal.SIGHUP):  # with a checkpoint, or before anything was trained
+            counts["terminals lost, which stopped a training"] += 1
+            end = replace(end, status=0)
+        return [end]
+
+    return _disturbed(place, whole, rng, attempt)
+
+
+def _read(source: int, until: float) -> None:
+    """What is written, so that nobody waits."""
+    with suppress(OSError):  # of a terminal whose only user has ended
+        while (left := until - time.monotonic()) > 0 and (
+            not select.select([source], [], [], left)[0] or os.read(source, 4096)
+        ):
+            pass
 
 
 def _disturbed(

@@ -42,6 +42,13 @@ def test_a_resume_has_no_dry_run(capsys, tmp_path):
     assert "dry_run is for dico train and dico reproduce" in err
 
 
+def test_a_run_is_not_trained_longer_in_pieces(capsys, tmp_path):
+    status, _, err = dico(capsys, "resume", tmp_path, "--devices", "cpu,cpu", "--frames", "300")
+    assert status == 2
+    assert "frames must not be given with --on or --devices, nor for a run that is in pieces yet" in err
+    assert f"then `dico resume {tmp_path} --frames 300` trains it longer" in err
+
+
 @pytest.mark.parametrize(("engine", "package"), [("ray", "ray"), ("slurm", "submitit")])
 def test_a_missing_extra_is_named(capsys, tmp_path, monkeypatch, engine, package):
     monkeypatch.setitem(sys.modules, package, None)

@@ -100,8 +100,12 @@ def test_a_dry_run_prints_the_script_and_leaves_nothing(tmp_path, monkeypatch, c
     said = capsys.readouterr().out
     for line in ("partition=gpu", "time=60", "gpus-per-node=1", "array=0-5%4", "signal=USR2@90", "mem=8GB"):
         assert f"#SBATCH --{line}" in said
-    assert "submitit.core._submit RUN/pieces/.jobs" in said
+    assert "submitit.core._submit RUN/pieces/.jobs" in said  # whose name will have the time in it
     assert "6 pieces" in said
+    assert main(["train", "navigation", *WORDS, *words, "--run", "runs/sl"]) == 0
+    said = capsys.readouterr().out
+    assert f"submitit.core._submit {tmp_path}/runs/sl/pieces/.jobs" in said
+    assert "RUN" not in said
     assert not list(tmp_path.iterdir())
 
 
@@ -109,7 +113,7 @@ def test_a_dry_run_prints_the_script_and_leaves_nothing(tmp_path, monkeypatch, c
 def test_parameters_that_slurm_has_not_are_refused(tmp_path):
     backend = OnSlurm({"partitoin": "gpu"}, "cpu", at_once=2)
     with pytest.raises(ValueError, match=r"slurm must hold parameters of submitit's slurm executor .*partitoin"):
-        backend.script(2)
+        backend.script(2, tmp_path)
     with pytest.raises(ValueError, match="slurm: "):
         OnSlurm({}, "cpu", at_once=1)._executor(tmp_path)  # there is no Slurm here
 

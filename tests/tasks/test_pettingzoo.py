@@ -114,6 +114,13 @@ def test_a_missing_module_or_function_is_told(name, message):
         from_settings(f"pettingzoo:{name}")
 
 
+def test_what_is_installed_is_not_advised():
+    with pytest.raises(ValueError, match=r"No module named 'dico\.nothing'\)?$"):
+        from_settings("pettingzoo:dico.nothing")
+    with pytest.raises(ValueError, match=r'No module named .no_such.*: pip install "dico-marl\[pettingzoo\]"'):
+        from_settings("pettingzoo:no_such")
+
+
 @pytest.mark.parametrize(
     ("fault", "message"),
     [

@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import pty
 import shutil
 import signal
 import subprocess
@@ -20,6 +21,9 @@ from dico._files import sealed
 from dico.runs import RunError, load
 from dico.runs.folder import read_checkpoint
 from dico.training import session
+from dico.training.blocks import make_population
+from dico.training.options import SessionOptions
+from dico.training.stopping import StopWhen, stopping
 
 
 @pytest.fixture(scope="module")
@@ -171,7 +175,7 @@ def test_a_file_system_without_locks_is_warned_of(tmp_path, monkeypatch):
         assert small_run(tmp_path / "run").newest is not None
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT], ids=lambda number: number.name)
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
 def test_a_request_to_end_saves_a_checkpoint(tmp_path, number):
     """Twice at once, as a scheduler or ``timeout`` sends it to a process and to its group."""
     words = f"train navigation --run {tmp_path / 'run'} --seeds 1 --snd 1 --checkpoint-every 1000".split()
@@ -190,6 +194,76 @@ def test_a_request_to_end_saves_a_checkpoint(tmp_path, number):
     assert "go on with: dico resume" in out.replace("\n", " ")
     assert process.returncode not in (0, -number)
     assert load(tmp_path / "run").newest.frames == load(tmp_path / "run").rows()[-1]["frames"]
+
+
+@pytest.mark.parametrize("lost", ["terminal", "reader"])
+def test_a_terminal_or_a_reader_that_is_lost_costs_nothing(tmp_path, lost):
+    """A terminal that hangs up says so by a signal; a reader that left says nothing, and the training goes on."""
+    words = f"train navigation --run {tmp_path / 'run'} --seeds 1 --snd 1 --frames 4000000 --hidden 8 --epochs 1"
+    code = "from dico.commands import main; raise SystemExit(main())"
+    ours, theirs = pty.openpty() if lost == "terminal" else os.pipe()
+    if lost == "terminal":
+        code = f"import os; os.login_tty({theirs}); {code}"
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, *words.split(), "--checkpoint-every", "100000"],
+        stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs, pass_fds=[theirs],
+    )  # fmt: skip
+    os.close(theirs)
+    seen = b""
+    while b"frames/s" not in seen:
+        seen += os.read(ours, 65536)
+    os.close(ours)
+    if lost == "reader":
+        before = len(load(tmp_path / "run").rows())
+        deadline = time.monotonic() + 60
+        while len(load(tmp_path / "run").rows()) < before + 5 and time.monotonic() < deadline:
+            time.sleep(0.1)
+        process.send_signal(signal.SIGTERM)
+    assert process.wait(timeout=100) == 130
+    assert load(tmp_path / "run").newest.frames == load(tmp_path / "run").rows()[-1]["frames"]
+
+
+def test_a_request_to_end_says_how_long_that_takes():
+    said = []
+    with stopping(said.append, lambda: 7200.0):
+        signal.raise_signal(signal.SIGTERM)
+    assert said == [
+        "stopping after this iteration (about 2.0 h more), with a checkpoint; press Ctrl-C again to stop at once"
+    ]
+
+
+def test_a_session_knows_how_long_an_iteration_takes_yet(tmp_path):
+    """As long as the one before, which an observer is told of; nothing is known of the first."""
+    told, left = [], []
+
+    class Watcher(StopWhen):
+        def iteration(self, rows, seconds):
+            told.append(seconds)
+            one.began = time.perf_counter()  # as if the next had just begun
+            left.append(one._left())
+
+    options = SessionOptions(device="cpu")
+    population = make_population(dico.experiments.preset("quick", **SMALL), options.make_stage(), None)
+    one = session.Session(population, tmp_path, options, [Watcher(lambda: False)])
+    session.describe(population, tmp_path, options)
+    assert one._left() == 0
+    one.run()
+    assert left == pytest.approx(told, abs=0.005)
+
+
+def test_a_terminal_that_closes_asks_once_and_not_at_all_under_nohup(monkeypatch):
+    monkeypatch.setattr("dico.training.stopping.AT_ONCE", 0.0)
+    with stopping(lambda _: None) as stop:
+        for _ in range(3):
+            signal.raise_signal(signal.SIGHUP)
+        assert stop.is_set()
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with stopping(lambda _: None) as stop:
+            signal.raise_signal(signal.SIGHUP)
+            assert not stop.is_set()
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 def test_networks_of_another_size_are_not_made(copy):

@@ -120,7 +120,7 @@ def test_a_missing_extra_is_named(module, command):
     code = f"import sys; sys.modules[{module!r}] = None; from dico.commands import main; sys.exit(main())"
     done = subprocess.run([sys.executable, "-c", code, command, "x"], capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert f'needs {module}: pip install "dico-marl[viz]"' in done.stderr
+    assert f'error: dico {command}, as asked here, needs {module}: pip install "dico-marl[viz]"' in done.stderr
     assert "Traceback" not in done.stderr
 
 

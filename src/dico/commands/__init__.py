@@ -15,6 +15,7 @@ from typing import Any
 from rich.console import Console
 
 from dico import __version__
+from dico.commands._output import Output, dropping
 
 COMMANDS = {
     "train": "Train a population: every desired diversity and seed at once.",
@@ -33,30 +34,42 @@ COMMANDS = {
     "tasks": "List the tasks: agents, sizes of observations and actions, the paper's diversity levels.",
 }
 """The commands, each in the file of its name, and what it does."""
+TRAIN = ("train", "resume", "tune", "reproduce")
+"""Those that train, which goes on where what they say cannot be written."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit status."""
     arguments = [*(sys.argv[1:] if arguments is None else arguments)]  # `list` is a command here
-    console, errors = Console(), Console(stderr=True)
+    trains = bool({*arguments[:1]} & {*TRAIN}) and not {"-h", "--help"} & {*arguments}
+    with dropping(also_output=trains):
+        errors = Console(stderr=True)
+        try:
+            try:
+                return _run(arguments, Output(), errors)
+            finally:
+                if sys.stdout is not None:
+                    sys.stdout.flush()
+        except BrokenPipeError:  # the reader has left
+            return 141
+        except (ValueError, ImportError, OSError, OverflowError, MemoryError) as error:
+            errors.print("error:", style="bold red", end=" ")
+            errors.print(_line(error, arguments), markup=False, highlight=False, soft_wrap=True)
+            return 2
+        except KeyboardInterrupt:
+            return 130
+
+
+def _run(arguments: Sequence[str], console: Console, errors: Console) -> int:
     if arguments in ([], ["-h"], ["--help"]):
         _help(console)
         return 0
     if arguments in (["--version"], ["-V"]):
         say(f"dico {__version__}", console)
         return 0
-    try:
-        with _warnings_on(errors):
-            command, options = parse(arguments)
-            return command.run(options, console)
-    except BrokenPipeError:
-        raise
-    except (ValueError, ImportError, OSError, OverflowError, MemoryError) as error:
-        errors.print("error:", style="bold red", end=" ")
-        errors.print(_line(error), markup=False, highlight=False, soft_wrap=True)
-        return 2
-    except KeyboardInterrupt:
-        return 130
+    with _warnings_on(errors):
+        command, options = parse(arguments)
+        return command.run(options, console)
 
 
 def parse(arguments: Sequence[str]) -> tuple[Any, Any]:
@@ -95,8 +108,10 @@ def _warnings_on(errors: Console) -> Iterator[None]:
         yield
 
 
-def _line(error: Exception) -> str:
-    """What went wrong, in a line; a system's error names its file."""
+def _line(error: Exception, arguments: Sequence[str]) -> str:
+    """What went wrong, in a line; a system's error names its file, and a missing package the command that needs it."""
+    if isinstance(error, ImportError) and error.name and " needs " in str(error):
+        return f"dico {arguments[0]}, as asked here, needs {str(error).partition(' needs ')[2]}"
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename or 'the system'}: {error.strerror}"
     if isinstance(error, MemoryError):

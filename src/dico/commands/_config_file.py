@@ -30,8 +30,8 @@ def settings_of(file: Path, preset_given: str | None, task: str | None, algorith
         try:
             check_known(str(told.get("task", "")))
             return Config.from_json(told)
-        except TypeError as error:
-            raise ValueError(f"{file} cannot be used: {error}") from None
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"with the settings of {file}: {error}") from None
     values = _read_toml(file)
     name = preset_given or str(values.pop("preset", "quick"))
     values.pop("preset", None)
@@ -46,8 +46,8 @@ def settings_of(file: Path, preset_given: str | None, task: str | None, algorith
         if task is None:
             check_known(str(chosen))
         return preset(name, chosen, **changes)
-    except TypeError as error:
-        raise ValueError(f"{file} cannot be used: {error}") from None
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"with the settings of {file}: {error}") from None
 
 
 def _read_toml(file: Path) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from dico.metrics import METRICS
 from dico.scale.following import Following
 from dico.tasks import OUTCOMES
 from dico.training.blocks import AnyPopulation
+from dico.training.stopping import duration
 
 SECONDS_BETWEEN_LINES = 5.0
 NOTEBOOK = "JPY_PARENT_PID"
@@ -165,17 +166,6 @@ class PlainProgress(Display):
 
     def end(self) -> None:
         """Nothing to tidy up."""
-
-
-def duration(seconds: float) -> str:
-    """A time in words, as precise as an estimate is.
-
-    >>> duration(50), duration(200), duration(9000)
-    ('50 s', '3 min', '2.5 h')
-    """
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 def make_progress(console: Console, remark: str = "") -> LiveProgress | PlainProgress:

@@ -98,12 +98,15 @@ def go_on_in_pieces(
     return resume(folder, backend, block=block, observers=observers, announce=announcing(console))
 
 
-def dry_run(config: Config, session: SessionOptions, scale: ScaleOptions, console: Console) -> int:
-    """Print what would be submitted, and submit nothing; the exit status."""
+def dry_run(config: Config, folder: Path | None, session: SessionOptions, scale: ScaleOptions, console: Console) -> int:
+    """Print what would be submitted, and submit nothing; the exit status.
+
+    Without a folder it would be named by the time when it is submitted: the script has RUN in its place.
+    """
     backend = scale.on_slurm(session.device, len(config.members) // config.seeds)
     pieces = plan_pieces(config, backend, session.block)
     announcing(console)(planned(config, pieces, backend))
-    say(backend.script(len(pieces)), console)
+    say(backend.script(len(pieces), Path("RUN") if folder is None else folder.absolute()), console)
     return 0
 
 

@@ -11,6 +11,7 @@ from dico._files import plain, write_json
 from dico.commands import say_where
 from dico.commands._spread import spread, spread_table
 from dico.runs import evaluate, load
+from dico.viz.files import check_place, output_file
 
 
 @dataclass(frozen=True)
@@ -32,15 +33,17 @@ class Options:
 def run(options: Options, console: Console) -> int:
     """Play, and print a table."""
     check_positive("episodes", options.episodes)
+    if options.json is not None:
+        check_place(options.json)
     opened = load(options.run)
     played = evaluate(opened, episodes=options.episodes, seed=options.seed, deterministic=options.deterministic)
     metric = opened.config["metric"]
     levels = spread(played, metric)
     console.print(spread_table(levels, f"{options.episodes} episodes of each member", metric))
     if options.json is not None:
-        options.json.parent.mkdir(parents=True, exist_ok=True)
         how = {"run": str(opened.folder), "episodes": options.episodes, "seed": options.seed}
         record = {**how, "deterministic": options.deterministic, "levels": levels, "members": played}
-        write_json(options.json, plain(record))
+        with output_file(options.json) as scratch:
+            write_json(scratch, plain(record))
         say_where(options.json, console)
     return 0

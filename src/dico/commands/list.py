@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 from tyro.conf import Positional
 
+from dico._files import found_below
 from dico.commands import say
 from dico.runs import Run, RunError, load
 from dico.runs.folder import checkpoint_folders
@@ -46,8 +47,7 @@ def _run_folders(place: Path) -> list[Path]:
     """The place itself, or what is not too far below it; a place that is not there is an error."""
     if not place.exists() and place != Path("runs"):
         raise RunError(f"{place} does not exist: give run folders, or folders that have some in them")
-    below = ["/".join(["*"] * depth + ["config.json"]) for depth in range(DEEP)]
-    files = [file for pattern in below for file in sorted(place.glob(pattern)) if file.is_file()]
+    files = [file for depth in range(DEEP) for file in found_below(place, depth, "config.json") if file.is_file()]
     return [file.parent for file in files if file.parent == place or file.parent.parent.name != PIECES]
 
 

@@ -81,7 +81,7 @@ def run(options: Options, console: Console) -> int:
     if options.machines.dry_run:
         for training in missing:
             say(training.name, console)
-            dry_run(training.config, options.session, options.machines, console)
+            dry_run(training.config, training.folder, options.session, options.machines, console)
         return 0
     if options.together and len(missing) > 1:
         status = run_together(missing, _words(options), console)

@@ -43,7 +43,11 @@ def run(options: Options, console: Console) -> int:
     def start(observers: Sequence[Observer]) -> Run:
         if options.scale.wanted or (options.run / PIECES).exists():
             if options.frames is not None:
-                raise ValueError("--frames trains a run longer that is in one piece: finish this one without it first")
+                raise ValueError(
+                    "frames must not be given with --on or --devices, nor for a run that is in pieces yet: "
+                    f"`dico resume {options.run}` finishes it, then "
+                    f"`dico resume {options.run} --frames {options.frames}` trains it longer"
+                )
             return go_on_in_pieces(options.run, options.device, options.block, options.scale, observers, console)
         return resume(
             options.run, frames=options.frames, device=options.device, block=options.block, observers=observers

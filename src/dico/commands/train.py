@@ -79,7 +79,7 @@ def run(options: Options, console: Console) -> int:
     """Train, with its progress shown."""
     options.scale.check(options.session.device, loggers=options.tensorboard or options.wandb)
     if options.scale.dry_run:
-        return dry_run(options.settings, options.session, options.scale, console)
+        return dry_run(options.settings, options.run, options.session, options.scale, console)
 
     def start(observers: Sequence[Observer]) -> Run:
         if options.scale.wanted:

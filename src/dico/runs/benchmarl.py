@@ -20,6 +20,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from dico._files import found_below
 from dico.constraints import order
 from dico.members import Member
 from dico.runs.reading import no_metrics_yet, read_json, read_rows
@@ -90,7 +91,7 @@ class Experiments:
 
 def find(folder: Path, name: str) -> list[Path]:
     """Folders with a file of that name: the folder itself, or the nearest below it; those further below are told."""
-    by_depth = [sorted(path.parent for path in folder.glob("*/" * depth + name)) for depth in range(DEPTH + 1)]
+    by_depth = [[path.parent for path in found_below(folder, depth, name)] for depth in range(DEPTH + 1)]
     nearest, *deeper = [found for found in by_depth if found] or [[]]
     left_out = sum(map(len, deeper))
     if left_out:

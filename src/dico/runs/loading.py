@@ -1,7 +1,9 @@
 """Opening a folder, whoever wrote it."""
 
+import os
 from pathlib import Path
 
+from dico._files import found_below
 from dico.runs.benchmarl import open_experiments
 from dico.runs.folder import open_folder
 from dico.runs.run import Run
@@ -25,6 +27,8 @@ def load(run: str | Path) -> Run:
     >>> run.metric("reward").shape  # members, iterations
     torch.Size([8, 2])
     """
+    if not isinstance(run, str | os.PathLike):
+        raise ValueError(f"run must be the path of a run folder, got {run!r}")
     folder = Path(run)
     if not folder.exists():
         raise RunError(f"{folder} is no run folder: it does not exist; dico train writes run folders under runs/")
@@ -32,7 +36,9 @@ def load(run: str | Path) -> Run:
         return open_summary(folder)
     if (folder / "config.json").is_file():
         return open_folder(folder)
-    below = sorted(config.parent for config in folder.glob("*/config.json"))
+    if folder.resolve() == Path(folder.resolve().anchor):
+        raise RunError(f"{folder} is no run folder: it is all of the disk")
+    below = [config.parent for config in found_below(folder, 1, "config.json")]
     if below:
         shown = ", ".join(map(str, below[:LISTED])) + (", ..." if len(below) > LISTED else "")
         raise RunError(f"{folder} is no run folder: it has no config.json; did you mean one in it: {shown}?")

@@ -72,6 +72,10 @@ class Following(Counted):
         self.done, self.when, self.iteration = done, now, int(done)
         return sorted(rows, key=lambda row: row["member"]), seconds
 
+    def slowest(self) -> float:
+        """Seconds that the newest iteration of the slowest piece took; 0 if there is none yet."""
+        return max((rows[0].get("seconds") or 0.0 for rows in self.rows.values() if rows), default=0.0)
+
     def _has_grown(self, piece: Piece) -> bool:
         path = self.pieces.folder(piece) / "metrics.jsonl"
         try:

@@ -15,7 +15,7 @@ from typing import Any
 
 from dico.runs import RunError
 from dico.scale.backends import Ended, Job
-from dico.scale.pieces import Piece
+from dico.scale.pieces import Piece, Pieces
 from dico.scale.planner import Room
 from dico.scale.worker import command
 
@@ -141,8 +141,8 @@ class OnSlurm:
             job.cancel()
         self.running.clear()
 
-    def script(self, pieces: int) -> str:
-        """What would be submitted for so many pieces."""
+    def script(self, pieces: int, run: Path) -> str:
+        """What would be submitted for so many pieces of a run."""
         from submitit.slurm import slurm
 
         names = slurm.SlurmExecutor._equivalence_dict() or {}
@@ -151,10 +151,11 @@ class OnSlurm:
         }
         if "mem" in own and "mem_gb" in self.asked:
             own["mem"] = f"{own['mem']}GB"
-        words = shlex.join([sys.executable, "-u", "-m", "submitit.core._submit", f"RUN/pieces/{JOBS}"])
+        jobs = str(Pieces(run).path / JOBS)
+        words = shlex.join([sys.executable, "-u", "-m", "submitit.core._submit", jobs])
         array: dict[str, Any] = {"map_count": pieces} if pieces > 1 else {}
         try:
-            return slurm._make_sbatch_string(words, f"RUN/pieces/{JOBS}", **own, **array)
+            return slurm._make_sbatch_string(words, jobs, **own, **array)
         except TypeError as error:
             raise ValueError(f"slurm must hold parameters of submitit's slurm executor ({error})") from None
 

@@ -124,7 +124,7 @@ def _drive(
                 observer.iteration(*news)
 
     try:
-        with watched(observers, following, pieces.run), stopping(say) as stop:
+        with watched(observers, following, pieces.run), stopping(say, following.slowest) as stop:
             drive.run(stop, look)
     except KeyboardInterrupt:
         raise Interrupted(f"stopped at once; each piece keeps its newest checkpoint; go on with: {again}") from None

@@ -6,8 +6,10 @@ and a step costs a step; where they are not, as after a resume or an evaluation,
 """
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from typing import Any, ClassVar
 
 import numpy as np
@@ -167,7 +169,9 @@ def _pool(name: str, module: str, function: str, options: Mapping[str, Any], wor
     try:
         return Pool(module, function, options, workers)
     except ValueError as error:
-        hint = ': pip install "dico-marl[pettingzoo]", or what has it' if "ModuleNotFoundError" in str(error) else ""
+        missing = re.search(r"No module named '([^'.]+)", str(error))
+        is_there = missing is None or find_spec(missing[1]) is not None  # and only a module in it is not
+        hint = "" if is_there else ': pip install "dico-marl[pettingzoo]", or what has it'
         raise ValueError(f"task {name!r} cannot be made of {dict(options) or 'no options'}: {error}{hint}") from None
 
 

@@ -130,6 +130,8 @@ class Session:
         self.replay = replay_store(population, folder, options)
         self.crc32 = 0
         """Of the lines of metrics that have been written."""
+        self.began, self.took = 0.0, 0.0
+        """When the iteration began, and how long the one before it took, in seconds; 0 if there was none."""
 
     def run(self, *, again: bool = False) -> Run:
         """Train to the end, or until interrupted; ``again`` goes on from the newest checkpoint."""
@@ -141,7 +143,7 @@ class Session:
             with watched(self.observers, population, folder):
                 self._announce(*sizes, again=again)
                 enough = enough_memory(population.stage.device, population.at_once, f"dico resume {folder}")
-                with enough, working_compiler(), stopping(self._say) as stop:
+                with enough, working_compiler(), stopping(self._say, self._left) as stop:
                     self._iterate(stop)
         except KeyboardInterrupt:
             newest = next(read_checkpoints(folder), None)
@@ -156,18 +158,22 @@ class Session:
         population = self.population
         with (self.folder / "metrics.jsonl").open("a") as metrics:
             while not population.finished and not stop.is_set():
-                start = time.perf_counter()
+                self.began = time.perf_counter()
                 rows = population.iterate()
                 self.watch.look(rows)
                 self.seeker.look(rows)
                 self._write(metrics, rows)
-                seconds = time.perf_counter() - start
+                self.took = time.perf_counter() - self.began
                 for observer in self.observers:
-                    observer.iteration(rows, seconds)
+                    observer.iteration(rows, self.took)
                 due = population.iteration % self.options.checkpoint_every == 0
                 if due or population.finished or stop.is_set():
                     os.fsync(metrics.fileno())
                     save(population, self.folder, self.replay, metrics.tell(), self.crc32)
+
+    def _left(self) -> float:
+        """Seconds until the iteration is done, if it takes as long as the one before."""
+        return self.took and max(0.0, self.began + self.took - time.perf_counter())
 
     def _go_back(self) -> None:
         """To the newest whole checkpoint; what came after it is dropped once it is known to fit."""

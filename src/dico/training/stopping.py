@@ -11,7 +11,9 @@ from typing import Any
 
 from dico.training.blocks import AnyPopulation
 
-ENDING = [number for name in ("SIGINT", "SIGTERM", "SIGHUP") if (number := getattr(signal, name, None)) is not None]
+HANGUP = getattr(signal, "SIGHUP", None)
+"""A terminal that closes; some systems have none."""
+ENDING = [signal.SIGINT, signal.SIGTERM, *([] if HANGUP is None else [HANGUP])]
 """Requests to end: by Ctrl-C, by a scheduler or ``kill``, by a terminal that closes."""
 AT_ONCE = 0.3
 """Seconds within which two requests are one."""
@@ -22,10 +24,12 @@ class Interrupted(Exception):  # noqa: N818
 
 
 @contextmanager
-def stopping(say: Callable[[str], None]) -> Iterator[threading.Event]:
+def stopping(say: Callable[[str], None], left: Callable[[], float] = lambda: 0.0) -> Iterator[threading.Event]:
     """Ctrl-C once, or another request to end: stop after this iteration. Twice: at once, the last checkpoint intact.
 
-    What comes twice within a moment, to a process and to its group, is one request.
+    What comes twice within a moment, to a process and to its group, is one request; and a terminal that closes asks
+    for no more than a checkpoint, nor for that where ``nohup`` said so. ``left`` tells how many seconds the iteration
+    will take yet, 0 if that is not known.
     """
     stop = threading.Event()
     if threading.current_thread() is not threading.main_thread():
@@ -35,19 +39,33 @@ def stopping(say: Callable[[str], None]) -> Iterator[threading.Event]:
 
     def request(signum: int, frame: object) -> None:  # noqa: ARG001
         nonlocal since
-        if stop.is_set() and time.monotonic() - since > AT_ONCE:
+        if stop.is_set() and time.monotonic() - since > AT_ONCE and signum != HANGUP:
             raise KeyboardInterrupt
         if not stop.is_set():
             since = time.monotonic()
             stop.set()
-            say("stopping after this iteration, with a checkpoint; press Ctrl-C again to stop at once")
+            seconds = left()
+            more = f" (about {duration(seconds)} more)" if seconds >= 1 else ""
+            say(f"stopping after this iteration{more}, with a checkpoint; press Ctrl-C again to stop at once")
 
-    before = {number: signal.signal(number, request) for number in ENDING}
+    nohup = {HANGUP} if HANGUP is not None and signal.getsignal(HANGUP) is signal.SIG_IGN else set()
+    before = {number: signal.signal(number, request) for number in ENDING if number not in nohup}
     try:
         yield stop
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def duration(seconds: float) -> str:
+    """A time in words, as precise as an estimate is.
+
+    >>> duration(50), duration(200), duration(9000)
+    ('50 s', '3 min', '2.5 h')
+    """
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 class StopWhen:

@@ -43,6 +43,8 @@ def check_page(path: Path) -> Path:
 
 def check_place(target: Path) -> Path:
     """The path, if a file can be written there: known before anything else is done."""
+    if str(target) == "-":
+        raise RunError("- is no place for a file, and what is printed has other lines too: name a file")
     if target.is_dir():
         raise RunError(f"{target} cannot be written (it is a folder): choose another place")
     nearest = next(parent for parent in target.absolute().parents if parent.exists())
