@@ -12,7 +12,7 @@ from PIL import Image
 from report_runs import payload_of, small_run
 
 from dico.runs import load
-from dico.viz.page.finding import finding
+from dico.viz.page.finding import finding, findings
 from dico.viz.report import write_report
 
 pytestmark = [pytest.mark.unchecked, pytest.mark.skipif(CHROMIUM is None, reason=NONE_HERE)]
@@ -38,9 +38,40 @@ def test_the_first_sentence_is_the_verdict(tmp_path):
     assert finding(pays, "mean").startswith("Diversity pays in navigation: the best team is at SND 1, with +1.0")
     enough = write_run(tmp_path / "enough", rewards("0"), snd=("0", "1"), seeds=4, frames=12_000)
     assert "behave alike are enough" in finding(enough, "mean")
+    few = write_run(tmp_path / "few", rewards("1"), snd=("0", "1"), seeds=2, frames=12_000)
+    assert "no level can be told best: fewer than three seeds" in finding(few, "mean")
     text = write_report(pays).read_text("utf-8")
     assert re.search(r'og:title" content="pays · dico report"', text)
     assert re.search(r'og:description" content="Diversity pays in navigation', text)
+
+
+def test_no_level_is_named_best_that_cannot_be_told_from_the_others(opened, tmp_path):
+    def row(level, seed, _):
+        return {"reward": {"0": 0.0, "1": 1.0, "free": 0.98}[level] + 0.05 * seed, "snd": 0.5}
+
+    run = write_run(tmp_path / "alike", row, snd=("0", "1", "free"), seeds=4, frames=12_000)
+    assert finding(run, "mean").startswith("Diversity pays in navigation: SND 1 and free cannot be told apart; the")
+    page = opened(write_report(run))
+    assert "SND 1 and free cannot be told apart" in page.locator("#decision .lead").inner_text()
+    assert page.locator(".pill, tr.best, .level.best").count() == 0
+
+
+def test_runs_are_told_apart_in_the_first_sentence_or_not_at_all(tmp_path):
+    def runs(gain):
+        def row(level, seed, _):
+            return {"reward": (gain if level == "1" else 0.0) + 0.01 * seed, "snd": 0.5}
+
+        return write_run(tmp_path / f"gain{gain}", row, snd=("0", "1"), seeds=4, frames=12_000)
+
+    first, second = runs(0.0), runs(2.0)
+    told, *others = findings([first, second], ["a", "b"], "mean")
+    assert told.startswith("At SND 1, b has +2.0")
+    assert "per step against a (95 % interval" in told
+    assert len(others) == 2
+    same = findings([first, first], ["a", "b"], "mean")
+    assert same[0] == "At no level that they share can the rewards of a and b be told apart (95 %)."
+    assert same[1].startswith("a and b: In navigation")
+    assert len(same) == 2
 
 
 def test_the_preview_picture_is_a_file_beside_the_page(path, tmp_path):

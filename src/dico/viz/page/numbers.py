@@ -15,7 +15,7 @@ from dico.tasks import OUTCOMES
 from dico.viz.axis import Axis
 from dico.viz.limits import max_snd_limit
 from dico.viz.page.encode import floats, quantise
-from dico.viz.page.words import answer
+from dico.viz.page.finding import finding
 from dico.viz.reproduce import Presets, about, command, short_command
 
 POINTS = 300
@@ -53,7 +53,7 @@ def numbers(run: Run, stat: str, along: Axis, runs: int = 1, presets: Presets | 
         "progress": {"frames": int(frames[-1]), "total": int(run.config.get("frames") or frames[-1])},
         "took": _took(run),
         "best": _best(run),
-        "answer": answer(run, stat),
+        "answer": finding(run, stat),
         "maximum": limit.value if limit else None,
         "bound": limit.upper_bound if limit else None,
         "summary": [_summary(level, finals[analysis.of_level(run, level.level)], along) for level in levels],

@@ -74,7 +74,7 @@ def pictures(run: Run, best: str | None) -> Pictures:
             f"over positions; {instead}."
         )
     less = f"To keep the page small, maps, episodes and networks are of {len(chosen)} of {len(every)} levels"
-    thinned = (f"{less}, evenly chosen, the best among them",) if len(chosen) < len(every) else ()
+    thinned = (f"{less}, evenly chosen, the one of the highest mean among them",) if len(chosen) < len(every) else ()
     if reason:
         return Pictures(values, missing | {"live": reason}, thinned=thinned)
     values["live"] = surroundings(selection, recording, START)

@@ -107,17 +107,6 @@ def _lines(runs: Sequence[Run]) -> str:
     return f"{apart} {desired}".strip()
 
 
-def answer(run: Run, stat: str) -> str:
-    """Which level is best and whether diversity pays, and what the seeds leave open; of means and no other statistic.
-
-    >>> answer(run, "mean")[:13], answer(run, "iqm")
-    ('Highest mean:', '')
-    """
-    found = analysis.answer_of(run) if stat == "mean" else None
-    told = [] if found is None else analysis.sentences(found, name=level_label)
-    return " ".join(f"{text[0].upper()}{text[1:]}." for text in told)
-
-
 def taken(shown: Mapping[str, Pictures]) -> str:
     """Whose networks the maps, the episodes and the live part show, of runs given by name."""
     parts = [

@@ -32,12 +32,12 @@ export function decision(report, selection) {
   };
   selection.addEventListener("change", draw);
   redraw(box, draw);
-  const best = report.runs.filter((run) => run.best).map((run) => answered(report, run));
+  const answers = report.runs.filter(({ best, answer }) => answer || best).map((run) => answered(report, run));
   const title = report.levels.length > 1 ? report.grouping.question : ALONE;
   const lead = [
     report.statistic.final, drawable.every(({ exact }) => exact) ? "" : OPEN,
     limit ? `More than ${number(bound)} does not fit the action box.` : "",
-    best.join(" "),
+    report.levels.length > 1 ? [...new Set(answers)].join(" ") : "",
   ];
   const files = downloads(title, {
     picture: () => box.querySelector("svg"), legend: () => [], table: () => tableOf(report, drawable),
@@ -45,7 +45,7 @@ export function decision(report, selection) {
   return section("decision", title, lead.filter(Boolean).join(" "), element("figure", { class: "panel" }, box, files));
 }
 
-/** What the seeds say of the best level; its name alone where they are not asked. */
+/** What the seeds say of the levels; the best one's name alone where they are not asked. */
 function answered(report, { name, best, answer }) {
   const text = answer || `Best: ${levelLabel(best)}.`;
   return report.runs.length > 1 ? `${name}: ${text}` : text;
