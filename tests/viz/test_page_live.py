@@ -9,6 +9,8 @@ from browsers import CHROMIUM, DESKTOP, NONE_HERE, fixtures
 from report_runs import small_run
 
 from dico.acting import into_box
+from dico.constraints import equal
+from dico.metrics import snd_at
 from dico.random import Random
 from dico.runs.episodes import STREAM, record
 from dico.tasks import map_state
@@ -105,6 +107,27 @@ def test_the_slider_goes_from_level_to_level_and_says_when_it_rescales(opened, n
         assert shown == pytest.approx(float(value) / estimate, rel=5e-3, abs=1e-6)
     page.get_by_role("button", name="to the trained 0.5").click()
     assert slider.input_value() == "0.5"
+
+
+def test_what_is_executed_stands_beside_what_is_meant(opened, navigation):
+    run, path = navigation
+    page = opened(path)
+    box = page.evaluate("dico.report.runs[0].box")
+    assert float(page.locator(".desired-slider").input_value()) == 0.5  # the middle one of those that fit
+    for value, level in (("1", "1"), ("2.6", "1")):
+        page.locator(".desired-slider").fill(value)
+        policy = run.policy(level, 0)
+        low, high = (torch.full((2,), end) for end in (-1.0, 1.0))
+        start = map_state(lambda tensor: tensor[0, 0], run.task().reset(1, Random([0], STREAM)))
+        (obs,) = run.task().observe(start)
+        policy.constraint = equal(float(value))
+        params = policy.everyone(obs).detach()
+        expected = snd_at(into_box(policy.kind, params[..., :2], low, high)).mean().item()
+        reading = page.locator("[data-reading='SND where the agents are'] small").inner_text()
+        assert "of means before the tanh" in reading
+        assert float(reading.rsplit(" ", 1)[1]) == pytest.approx(expected, rel=1e-2)
+        assert expected < box
+    assert "of means before the tanh" in page.locator("#maps .bar-name").inner_text()
 
 
 def test_two_members_go_in_step_from_one_start(opened, navigation):

@@ -378,3 +378,31 @@ def test_a_file_that_cannot_be_written_is_an_error(run, tmp_path):
     with pytest.raises(RunError, match="cannot be written"):
         write_report(run, tmp_path / "file" / "report.html")
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_the_table_has_executed_diversity_returns_and_outcomes(tmp_path):
+    def row(level, seed, _):
+        told = {"snd_acted": 0.4 + 0.1 * seed, "return": -2.0 - seed, "success": 0.25 * seed, "coverage": 0.5}
+        return {"reward": 1.0, "snd": 0.5, **told}
+
+    found = payload([write_run(tmp_path / "run", row, seeds=3, frames=12_000)])
+    assert [column["key"] for column in found["columns"]] == ["snd_acted", "return", "success", "coverage"]
+    assert [column["percent"] for column in found["columns"]] == [False, False, True, True]
+    more = found["runs"][0]["summary"][1]["more"]
+    assert more["return"] == pytest.approx([-3.0, -3.0 - 1, -3.0 + 1])
+    assert more["snd_acted"][0] == pytest.approx(0.5)
+    assert more["success"] == pytest.approx([0.25, 0, 0.5])
+    (acted,) = (metric for metric in found["metrics"] if metric["key"] == "snd_acted")
+    assert acted["limit"] == pytest.approx(8**0.5)  # two agents in a square of side 2, stochastic or not
+
+
+def test_groups_are_kept_apart(tmp_path):
+    run = small_run(tmp_path / "run", "tag", seeds=2, frames=80, snd=("0", "0.5"))
+    found = payload([run])
+    assert found["grouping"]["of"] == " (adversary)"
+    assert all(metric["title"].endswith(" (adversary)") for metric in found["metrics"])
+    (evader,) = (column for column in found["columns"] if "not controlled" in column["title"])
+    expected = run.metric("reward", "agent")[:2, -1].mean().item()
+    assert found["runs"][0]["summary"][0]["more"][evader["key"]][0] == pytest.approx(expected, rel=1e-5)
+    assert any("numbers are of the group adversary" in note for note in found["notes"])
+    assert " red " not in json.dumps({**found, "runs": []})

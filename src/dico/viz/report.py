@@ -20,7 +20,7 @@ from dico.viz.page.differences import table_of_differences
 from dico.viz.page.filling import fill
 from dico.viz.page.finding import findings, preview, project
 from dico.viz.page.inline import page
-from dico.viz.page.numbers import numbers
+from dico.viz.page.numbers import columns, numbers
 from dico.viz.page.pictures import Pictures, pictures
 from dico.viz.reproduce import Presets
 
@@ -125,6 +125,7 @@ def payload(runs: Sequence[Run], stat: str = "mean", presets: Presets | None = N
         "facts": words.facts(runs),
         "statistic": words.statistic(runs, stat, metric, along),
         "metrics": words.metrics(runs, metric),
+        "columns": columns(runs),
         "grouping": words.grouping(runs, along),
         "levels": _levels(runs),
         "scale": MAP_COLOURS,

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, metadata
-from typing import Any
 
 from dico import analysis
 from dico.analysis.gain import Answer, in_digits
@@ -50,10 +49,10 @@ def difference(runs: Sequence[Run], names: Sequence[str]) -> str:
         most = max(told, key=lambda each: abs(each.values["reward"].effect))
         value, one, other = most.values["reward"], names[most.second], names[most.first]
         effect, low, high = in_digits(value.effect, value.low, value.high)
-        return (
-            f"{_capital(at(runs[0], most.level))}, {one} has {effect} reward per step against {other} (95 % interval {low} to {high}): the largest difference "
-            f"that can be told, of {len(told)} among {len(found)}."
-        )
+        interval = f"95 % interval {low} to {high}"
+        which = f"the largest difference that can be told, of {len(told)} among {len(found)}"
+        where = _capital(at(runs[0], most.level))
+        return f"{where}, {one} has {effect} reward per step against {other} ({interval}): {which}."
     if all(each.verdict("reward") == "too few seeds" for each in found):
         return f"Whether {listed(names)} differ in reward cannot be told: fewer than three seeds."
     return f"At no level that they share can the rewards of {listed(names)} be told apart (95 %)."

@@ -7,11 +7,12 @@ from typing import Any
 from dico import analysis
 from dico.analysis import STATISTICS
 from dico.analysis.statistics import FEWEST
+from dico.kinds import KINDS
 from dico.runs import Run
 from dico.viz.axis import Axis
 from dico.viz.colours import MANY
-from dico.viz.labels import common_desire, level_label, levels_title
-from dico.viz.limits import beyond
+from dico.viz.labels import common_desire, level_label, levels_title, listed
+from dico.viz.limits import beyond, room
 from dico.viz.page.pictures import Pictures
 
 BANDS = {
@@ -57,11 +58,13 @@ def seeds(runs: Sequence[Run]) -> str:
 def grouping(runs: Sequence[Run], along: Axis) -> dict[str, Any]:
     """What tells levels apart, what they are compared over, and what the decision plot asks."""
     fields = analysis.group_fields(runs[0])
+    several = len(runs[0].groups) > 1
     asked = {"constraint": "diversity"}.get(fields[0], fields[0]) if len(fields) == 1 else "combination"
     return {
         "title": levels_title(runs[0]),
         "desired": fields[0] == "constraint",
         "sample": analysis.sample_name(*runs),
+        "of": f" ({analysis.controlled_group(runs[0])})" if several else "",
         "few": 1 < max(analysis.sample_sizes(*runs)) < FEWEST,
         "question": f"Which {asked} is best?",
         "axis": {"title": along.title, "logarithmic": along.logarithmic, "diversity": along.diversity},
@@ -119,10 +122,15 @@ def taken(shown: Mapping[str, Pictures]) -> str:
 
 def metrics(runs: Sequence[Run], metric: str) -> list[dict[str, Any]]:
     """The curves: what each is called, what it means, whether desired values belong to it, and how its axis is."""
-    measured = "Of the scaled policies, on the collected batch."
+    squashed = " Of means before the tanh." if any(is_squashed(run) for run in runs) else ""
+    measured = f"Of the scaled policies, on the collected batch.{squashed}"
     over_box = "Of the policies, on average over the box of observations (analytical control)."
     tracked = f"Of the {_tracked(runs, metric)}, relative to the desired one."
-    return [
+    several = len(runs[0].groups) > 1
+    whose, limit = f" ({analysis.controlled_group(runs[0])})" if several else "", room(runs[0])
+    largest = f" Line across: the largest that fits the action box, {limit.upper_bound:.3g}." if limit else ""
+    acted = f"Of the mean actions as they are executed, in the action box.{largest}"
+    found = [
         _metric("reward", "Reward per step", "Mean reward per step and agent of the collected batch.", least=None),
         *_outcomes(runs),
         _metric(
@@ -130,7 +138,7 @@ def metrics(runs: Sequence[Run], metric: str) -> list[dict[str, Any]]:
         ),
         _metric("snd_box", "SND over the box", over_box, desired=True),
         _metric("diversity", f"Measured {metric}", measured, desired=True),
-        _metric("snd_acted", "SND of executed actions", "Of the mean actions as they are executed, in the action box."),
+        _metric("snd_acted", "SND of executed actions", acted, limit=limit.value if limit else None),
         _metric("tracking", "Tracking error", tracked, percent=True, named=False),
         _metric(
             "action_bound_violation",
@@ -139,6 +147,7 @@ def metrics(runs: Sequence[Run], metric: str) -> list[dict[str, Any]]:
             named=False,
         ),
     ]
+    return [each | {"title": each["title"] + whose} for each in found]
 
 
 def _outcomes(runs: Sequence[Run]) -> list[dict[str, Any]]:
@@ -157,6 +166,25 @@ def _tracked(runs: Sequence[Run], metric: str) -> str:
     return " or, under analytical control, the ".join(sorted(found, reverse=True))
 
 
+def means(run: Run) -> str:
+    """What SND is of, which is not what the action box leaves of it.
+
+    >>> means(run)
+    'of means before the tanh'
+    """
+    return "of means before the tanh" if is_squashed(run) else "of means before they are clamped"
+
+
+def is_squashed(run: Run) -> bool:
+    """Whether SND is of means before a tanh, and so not of the actions that are executed.
+
+    >>> is_squashed(run)  # of tanh-squashed Gaussians
+    True
+    """
+    group = next(each for each in run.groups if each["name"] == analysis.controlled_group(run))
+    return KINDS[group["kind"]].width > 1
+
+
 def notes(runs: Mapping[str, Run]) -> list[str]:
     """What a reader should know before believing the numbers of the runs, given by name."""
     found = []
@@ -172,6 +200,10 @@ def notes(runs: Mapping[str, Run]) -> list[str]:
             found.append(f"{whose}{unreachable}.")
         if fewest < ENOUGH:
             found.append(f"{whose}{_several(fewest, analysis.sample_name(run))} of a level: {_trust(fewest)}.")
+        others = [group["name"] for group in run.groups if group["name"] != analysis.controlled_group(run)]
+        if others:
+            controlled = f"numbers are of the group {analysis.controlled_group(run)}, whose diversity is controlled"
+            found.append(f"{whose}{controlled}; not that of {listed(others)}, whose reward is told beside.")
         found += [f"{text}." for text in run.remarks]
     return found
 
@@ -203,9 +235,12 @@ def _metric(
     desired: bool = False,
     percent: bool = False,
     named: bool = True,
+    limit: float | None = None,
 ) -> dict[str, Any]:
-    """A curve; ``named`` if lines have names at their ends, which would only crowd where most end at zero."""
-    axis = {"least": least, "desired": desired, "percent": percent, "named": named}
+    """A curve; ``named`` if lines have names at their ends, which would only crowd where most end at zero;
+    ``limit`` is what its values cannot be above.
+    """
+    axis = {"least": least, "desired": desired, "percent": percent, "named": named, "limit": limit}
     return {"key": key, "title": title, "about": about, **axis}
 
 

@@ -79,6 +79,7 @@ class Curves {
       x: first < last ? [first, last] : [0.9 * first, 1.1 * first + 1], xLabel: "frames per member", xFormat: frames,
       room: this.room(),
     });
+    if (this.metric.limit !== null) drawLimit(this.frame, this.metric.limit);
     drawDesired(this.frame, desired, this.marksDesired, comparing(this.report));
     this.shown.forEach((each) => drawSeries(this.frame, each, this.selection.seeds));
     if (this.names) drawNames(this.frame, this.shown, this.beside);
@@ -146,7 +147,8 @@ class Curves {
     const lines = this.shown.flatMap(({ centre, low, high, seeds }) =>
       [centre, low ?? [], high ?? [], ...(this.selection.seeds ? seeds : [])]);
     const bounds = [...desired.map(({ least, most }) => [least, most]), ...this.shown.map((each) => each.desired)];
-    const [low, high] = widened(...extremes([...lines, ...bounds].flatMap((line) => [...extremes(line)])));
+    const ends = [...lines, ...bounds, [this.metric.limit]].flatMap((line) => [...extremes(line)]);
+    const [low, high] = widened(...extremes(ends));
     return [Math.max(low, this.metric.least ?? -Infinity), high];
   }
 
@@ -224,6 +226,13 @@ function drawNames({ picture, toY, right, top, bottom }, series, beside) {
     picture.append(svg("text", { x: right + beside, y, class: "end-name", "dominant-baseline": "middle" },
       levelLabel(level)));
   }
+}
+
+/** What executed actions cannot be above. */
+function drawLimit({ plot, picture, toY, left, right }, limit) {
+  const y = toY(limit);
+  plot.append(svg("line", { x1: left, x2: right, y1: y, y2: y, class: "limit" }));
+  picture.append(svg("text", { x: left + 6, y: y + 14, class: "note" }, `largest in the action box: ${number(limit)}`));
 }
 
 /** Lines at what levels ask for, values or bounds: dashed, or with a triangle where dashes tell runs apart; grey where

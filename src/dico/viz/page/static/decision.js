@@ -32,12 +32,13 @@ export function decision(report, selection) {
   };
   selection.addEventListener("change", draw);
   redraw(box, draw);
-  const answers = report.runs.filter(({ best, answer }) => answer || best).map((run) => answered(report, run));
+  const answers = report.levels.length < 2 ? []
+    : report.runs.filter(({ best, answer }) => answer || best).map((run) => answered(report, run));
   const title = report.levels.length > 1 ? report.grouping.question : ALONE;
   const lead = [
     report.statistic.final, drawable.every(({ exact }) => exact) ? "" : OPEN,
     limit ? `More than ${number(bound)} does not fit the action box.` : "",
-    report.levels.length > 1 ? [...new Set(answers)].join(" ") : "",
+    answers.join(" "),
   ];
   const files = downloads(title, {
     picture: () => box.querySelector("svg"), legend: () => [], table: () => tableOf(report, drawable),
@@ -76,7 +77,8 @@ function chart(report, points, all, limit, width, tip) {
   const limited = limit && (limit <= NEAR * farthest || farthest === 0);
   const rewards = extremes(all.flatMap(({ reward, finals }) => [...reward, ...finals]));
   const frame = axes({
-    width, height: HEIGHT, y: widened(...rewards, 0.14), xLabel: title, yLabel: "final reward per step",
+    width, height: HEIGHT, y: widened(...rewards, 0.14), xLabel: title,
+    yLabel: `final reward per step${report.grouping.of}`,
     ...(diversity ? fromZero(all, limited ? limit : null) : amongValues(report.grouping.axis, all)),
   });
   if (limited) drawLimit(frame, limit, report.runs[0].bound);

@@ -44,7 +44,7 @@ class Bench {
     this.engine = new Engine();
     this.choices = choicesOf(report);
     this.colour = colourScale(report.scale);
-    this.bar = colourBar("SND at a place", this.colour, 1);
+    this.bar = colourBar(`SND at a place, ${runs[0].means}`, this.colour, 1);
     this.stages = element("div", { class: "sides" });
     const hint = element("p", { class: "hint" }, `${this.task.hint} ${SIGNS} ${leftOut(runs)}${report.taken}`);
     this.node = element("div", { class: "bench" }, this.controls(), this.stages, this.settings(), hint);

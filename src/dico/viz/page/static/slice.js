@@ -7,8 +7,8 @@ import { paintMap } from "./maps.js";
 import { viewOf } from "./scene.js";
 
 export class Slice {
-  /** `open`: whether it is shown before it is asked for. */
-  constructor(engine, { names, low, high }, colour, open) {
+  /** `open`: whether it is shown before it is asked for; `means`: what SND is of. */
+  constructor(engine, { names, low, high }, colour, open, means) {
     Object.assign(this, { names, low, high, colour, axes: [0, 1], now: null });
     this.map = new LiveMap(engine, () => this.paint());
     this.canvas = element("canvas", { role: "img" });
@@ -18,8 +18,8 @@ export class Slice {
         this.axes[k] = Number(index);
         this.update({ ...this.now, settled: true });
       });
-    const about = element("p", { class: "hint" }, "SND over two of the observed numbers; all others are those that the "
-      + "agent sees now. Ring: where it is.");
+    const about = element("p", { class: "hint" }, `SND over two of the observed numbers, ${means}; all others are `
+      + "those that the agent sees now. Ring: where it is.");
     const plot = element("div", { class: "slice-plot" }, this.ends.y, this.canvas, element("span"), this.ends.x);
     this.node = element("details", { class: "slice", open }, element("summary", {}, "Slice through two observations"),
       element("div", { class: "row" }, axis("across", 0), axis("up", 1)), plot, about);
