@@ -124,11 +124,34 @@ def test_charts_can_be_taken_along(opened, path):
     drawn = files["SVG"].decode("utf-8")
     assert drawn.startswith("<svg")
     assert "var(--" not in drawn
+    assert drawn.count(">Measured SND</text>") == 2  # above it, and what its axis shows
+    assert ">frames per member</text>" in drawn
     assert drawn.count("1.5</text>") >= 2  # at the end of its line, and in the legend
     rows = list(csv.reader(StringIO(files["CSV"].decode("utf-8"))))
     assert rows[0][:2] == ["frames", "0"]
     assert [float(row[0]) for row in rows[1:]] == [40, 80]
     assert len(found["levels"]) == 9
+
+
+def test_maps_and_the_decision_can_be_taken_along(opened, path):
+    page = opened(path)
+
+    def taken(name, kind):
+        with page.expect_download() as waiting:
+            page.get_by_role("button", name=f"Download {name} as {kind}").click()
+        assert waiting.value.suggested_filename == f"{name.lower().replace(' ', '-').rstrip('?')}.{kind.lower()}"
+        return Path(waiting.value.path()).read_bytes()
+
+    with Image.open(BytesIO(taken("Diversity maps", "PNG"))) as image:
+        assert image.width > 2 * 4 * 300  # four panels beside each other
+        assert len(image.convert("RGB").getcolors(1 << 20) or [0] * 99) > 50
+    rows = list(csv.reader(StringIO(taken("Diversity maps", "CSV").decode("utf-8"))))
+    assert rows[0] == ["run", "level", "x", "y", "SND"]
+    assert len(rows) == 1 + 9 * 60 * 60
+    head, *rows = csv.reader(StringIO(taken("Which diversity is best?", "CSV").decode("utf-8")))
+    assert ["desired SND", "measured SND"] == [head[2], head[6]]
+    assert rows[-1][1:3] == ["free", ""]  # it desires nothing
+    assert float(rows[-1][6]) > 0
 
 
 def test_nine_levels_are_told_apart(opened, path):

@@ -114,6 +114,7 @@ def test_the_short_command_means_the_same_run(run):
     shown = payload([run], presets=presets_of)["runs"][0]
     words = shlex.split(shown["short"])
     assert words[:5] == ["dico", "train", "navigation", "--preset", "quick"]
+    assert "--algorithm" not in words  # it is the task's own
     assert len(words) < len(shlex.split(shown["command"])) / 2
     assert parse(words[1:])[1].settings == Config.from_json(dict(run.config))
 
@@ -174,9 +175,15 @@ def test_every_task_has_a_page(tmp_path):
         found = payload_of(write_report(run))
         (shown,) = found["runs"]
         assert len(shown["episodes"]) == 2
-        assert ("maps" in shown) == (task in ("same-goal", "sampling"))
+        assert (shown["maps"]["scene"] is None) == (task not in ("same-goal", "sampling"))
         assert [network["level"] for network in shown["live"]["networks"]] == ["0", "0.5"]
-        assert ("maps" in shown) or "no map over positions" in found["missing"]["maps"]
+        if shown["maps"]["scene"] is None:  # over two observed numbers, as the figure has it
+            assert shown["maps"]["axes"] == list(run.task().observation_names(run.task().groups[0])[:2])
+            assert [panel["level"] for panel in shown["maps"]["panels"]] == [each["text"] for each in found["levels"]]
+            left, right, bottom, top = shown["maps"]["extent"]
+            dots = floats(shown["maps"]["panels"][-1]["dots"]).reshape(-1, 2)
+            inside = (dots > [left, bottom]).all(1) & (dots < [right, top]).all(1)
+            assert inside.mean() > 0.9
         assert "there is no interval" in found["statistic"]["table"]
         assert shown["curves"]["reward"]["0"]["low"] is None
 

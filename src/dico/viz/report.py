@@ -21,7 +21,7 @@ from dico.viz.page.filling import fill
 from dico.viz.page.finding import findings, preview, project
 from dico.viz.page.inline import page
 from dico.viz.page.numbers import columns, numbers
-from dico.viz.page.pictures import Pictures, pictures
+from dico.viz.page.pictures import Pictures, alike
 from dico.viz.reproduce import Presets
 
 LIMIT = 4_900_000
@@ -117,7 +117,7 @@ def payload(runs: Sequence[Run], stat: str = "mean", presets: Presets | None = N
         run.read()
     along = axis_of(runs)
     parts = [numbers(run, stat, along, len(runs), presets) for run in runs]
-    shown = [pictures(run, analysis.best_level(run, stat)) for run in runs]
+    shown = alike(runs, [analysis.best_level(run, stat) for run in runs])
     found = {
         "metric": metric,
         "findings": findings(runs, names, stat),

@@ -22,6 +22,8 @@ BANDS = {
 """The centre, what is around it, and both in a table."""
 ENOUGH = 5
 """Seeds that a comparison of levels should have."""
+BANDS_AT_ONCE = 3
+"""Bands of compared runs in one chart, at most."""
 FEW = 3
 """More options than this are only counted: the configuration lists them."""
 
@@ -65,10 +67,20 @@ def grouping(runs: Sequence[Run], along: Axis) -> dict[str, Any]:
         "desired": fields[0] == "constraint",
         "sample": analysis.sample_name(*runs),
         "of": f" ({analysis.controlled_group(runs[0])})" if several else "",
-        "few": 1 < max(analysis.sample_sizes(*runs)) < FEWEST,
+        "bands": not crowded(runs),
+        "few": crowded(runs) or 1 < max(analysis.sample_sizes(*runs)) < FEWEST,
         "question": f"Which {asked} is best?",
         "axis": {"title": along.title, "logarithmic": along.logarithmic, "diversity": along.diversity},
     }
+
+
+def crowded(runs: Sequence[Run]) -> bool:
+    """Whether bands would lie on top of each other, so that single seeds are drawn instead.
+
+    >>> crowded([run]), crowded([run, run])
+    (False, True)
+    """
+    return len(runs) > 1 and sum(len(analysis.levels(run)) for run in runs) > BANDS_AT_ONCE
 
 
 def statistic(runs: Sequence[Run], stat: str, metric: str, along: Axis) -> dict[str, str]:
@@ -80,13 +92,15 @@ def statistic(runs: Sequence[Run], stat: str, metric: str, along: Axis) -> dict[
     enough = max(analysis.sample_sizes(*runs)) >= FEWEST
     told = "One seed" if many == "1 seed" else f"Mean of {many}"
     alone = "" if enough else f"{told} for each level: there is no interval."
+    band = "" if crowded(runs) else f" and {around} (band)"
+    lines = f"{centre} over {many} (line){band}."
     dots = "" if many == "1 seed" else f" Dots: single {single}s."
     tracking = (
         f"Tracking error: how far the {_tracked(runs, metric)} is from the desired one, relative to it; for a desired "
         "0, the measured value itself."
     )
     return {
-        "curves": f"{alone or f'{centre} over {many} (line) and {around} (band).'}{_thin(runs)} {_lines(runs)}",
+        "curves": f"{alone or lines}{_thin(runs)} {_lines(runs)}",
         "table": f"Over the last tenth of the iterations{'' if alone else f', {both} over {many}'}. {alone} {tracking}",
         "final": f"Reward over the last tenth of the iterations, against {over}. "
         + (f"{alone}{dots}" if alone else f"Marks and whiskers: {both} over {many}; dots: single {single}s."),
@@ -95,7 +109,8 @@ def statistic(runs: Sequence[Run], stat: str, metric: str, along: Axis) -> dict[
 
 def _thin(runs: Sequence[Run]) -> str:
     """What thin lines are, where too few seeds for a band are drawn each."""
-    return f" Thin: single {analysis.sample_name(*runs)}s." if 1 < max(analysis.sample_sizes(*runs)) < FEWEST else ""
+    shown = crowded(runs) or 1 < max(analysis.sample_sizes(*runs)) < FEWEST
+    return f" Thin: single {analysis.sample_name(*runs)}s." if shown else ""
 
 
 def _lines(runs: Sequence[Run]) -> str:

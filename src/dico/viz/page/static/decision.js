@@ -41,7 +41,8 @@ export function decision(report, selection) {
     answers.join(" "),
   ];
   const files = downloads(title, {
-    picture: () => box.querySelector("svg"), legend: () => [], table: () => tableOf(report, drawable),
+    picture: () => box.querySelector("svg"), table: () => tableOf(report, drawable),
+    legend: () => (comparing(report) ? report.runs.map(({ colour, name }) => [colour, "", name]) : []),
   });
   return section("decision", title, lead.filter(Boolean).join(" "), element("figure", { class: "panel" }, box, files));
 }
@@ -57,8 +58,8 @@ function tableOf({ grouping, metric }, points) {
   const head = ["run", "level", grouping.axis.title, "reward", "reward low", "reward high", `measured ${metric}`];
   const most = Math.max(...points.map(({ finals }) => finals.length));
   const singles = Array.from({ length: most }, (_, k) => `reward #${k + 1}`);
-  return [[...head, ...singles], ...points.map(({ name, level, x, reward, diversity, finals }) =>
-    [name, level, x, ...reward, diversity[0], ...finals])];
+  return [[...head, ...singles], ...points.map(({ name, level, x, exact, reward, diversity, finals }) =>
+    [name, level, exact ? x : null, ...reward, diversity[0], ...finals])];
 }
 
 function named(report, run, level) {

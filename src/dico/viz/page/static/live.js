@@ -174,7 +174,7 @@ class Bench {
 
   /** The diversity of the brightest colour, the same on both stages: that of the recorded maps, if it is enough. */
   most() {
-    const recorded = this.runs.map(({ maps }) => maps?.most ?? 0);
+    const recorded = this.runs.map(({ maps }) => (maps?.scene ? maps.most : 0));
     return Math.max(...recorded, ...this.sides.map(({ map }) => map.field?.most ?? 0));
   }
 

@@ -4,7 +4,7 @@ import { chooser, element, redraw, sharp } from "./dom.js";
 import { number } from "./format.js";
 import { LiveMap } from "./livemap.js";
 import { paintMap } from "./maps.js";
-import { viewOf } from "./scene.js";
+import { squareView } from "./scene.js";
 
 export class Slice {
   /** `open`: whether it is shown before it is asked for; `means`: what SND is of. */
@@ -55,8 +55,7 @@ export class Slice {
     const width = this.canvas.clientWidth;
     const context = sharp(this.canvas, width, width);
     const [left, right, bottom, top] = field.extent;
-    const view = { ...viewOf([0, 1, 0, 1], width), toX: (x) => ((x - left) / (right - left)) * width,
-      toY: (y) => ((top - y) / (top - bottom)) * width };
+    const view = squareView(field.extent, width);
     paintMap(context, field, field.most, this.colour, view);
     const [x, y] = this.axes;
     ring(context, view.toX(this.now.row[x]), view.toY(this.now.row[y]));
