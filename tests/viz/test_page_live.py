@@ -175,6 +175,32 @@ def test_a_dial_is_told_the_desired_value(opened, tmp_path):
         np.testing.assert_allclose(acted, expected, atol=1e-4, rtol=0)
 
 
+def test_what_leaves_the_stage_waits_at_its_edge(opened, navigation):
+    page = opened(navigation[1])
+    assert page.locator(".handle.away").count() == 0
+    page.evaluate("() => { window.setInterval = (call) => { for (let k = 0; k < 90; k++) call(); return 0; }; }")
+    page.locator(".desired-slider").evaluate("node => (node.max = 40)")
+    page.locator(".desired-slider").fill("40")
+    page.get_by_role("button", name="Let them run").click()
+    assert page.locator(".handle.away .pointer").count() > 0
+    stage = page.locator(".stage").bounding_box()
+    for agent in range(2):
+        disc = page.locator(f"[data-handle='agent {agent}'] .agent").bounding_box()
+        middle = [disc[side] + disc[size] / 2 for side, size in (("x", "width"), ("y", "height"))]
+        assert stage["x"] < middle[0] < stage["x"] + stage["width"]
+        assert stage["y"] < middle[1] < stage["y"] + stage["height"]
+    assert max(abs(value) for agent in range(2) for value in place_of(page, f"agent {agent}")) > 1.2  # it is told still
+
+
+def test_arrows_are_under_the_discs(opened, navigation):
+    page = opened(navigation[1])
+    under = """() => {
+        const [arrows, disc] = [".arrows", ".agent"].map((name) => document.querySelector(`.overlay ${name}`));
+        return Boolean(arrows.compareDocumentPosition(disc) & Node.DOCUMENT_POSITION_FOLLOWING);
+    }"""
+    assert page.evaluate(under)
+
+
 def test_it_moves_once_by_itself_unless_the_reader_wants_none(browser, navigation):
     for motion, moves in (("no-preference", True), ("reduce", False)):
         page = browser.new_page(viewport={"width": 1280, "height": 1600}, reduced_motion=motion)

@@ -12,8 +12,9 @@ from PIL import Image
 from report_runs import payload_of, small_run
 
 from dico.runs import load
+from dico.viz.page.card import card
 from dico.viz.page.finding import finding, findings
-from dico.viz.report import write_report
+from dico.viz.report import MAP_COLOURS, write_report
 
 pytestmark = [pytest.mark.unchecked, pytest.mark.skipif(CHROMIUM is None, reason=NONE_HERE)]
 browser, opened = fixtures()
@@ -94,6 +95,18 @@ def test_the_preview_picture_is_a_file_beside_the_page(path, tmp_path):
     assert not (tmp_path / "other.html").exists()
 
 
+def test_the_preview_picture_says_what_was_found_and_of_what(path):
+    """Of a comparison it is not that of its first run; another finding, name or level is another picture."""
+    found = payload_of(path)
+    run = found["runs"][0]
+    other = run | {"name": "other"}
+    cards = [card(each, MAP_COLOURS) for each in (
+        found, found | {"findings": ["Nothing."]}, found | {"runs": [run, other]}, found | {"facts": ["tag", "IPPO"]},
+        found | {"runs": [run | {"episodes": [each | {"level": "9"} for each in run["episodes"]]}]},
+    )]  # fmt: skip
+    assert len(set(cards)) == 5
+
+
 def test_words_explain_themselves(opened, path):
     page = opened(path)
     box = page.locator(".gloss")
@@ -163,6 +176,21 @@ def test_nine_levels_are_told_apart(opened, path):
     names = page.locator("[data-chart=reward] .end-name").all_text_contents()
     assert len(names) == 9
     assert "line patterns tell the levels apart" in page.locator("#curves .lead").inner_text()
+
+
+def test_every_level_of_the_decision_has_a_name_on_a_phone(opened, path):
+    page = opened(path, SMALL_PHONE)
+    names = page.locator("#decision .level")
+    assert len(set(names.all_text_contents())) == 9
+    chart = page.locator("#decision svg").bounding_box()
+    boxes = names.evaluate_all(
+        "all => all.map((node) => node.getBBox()).map(({ x, y, width, height }) => [x, y, x + width, y + height])"
+    )
+    for k, (left, top, right, bottom) in enumerate(boxes):
+        assert 0 <= left < right <= chart["width"]
+        assert 0 <= top < bottom <= chart["height"]
+        for x, y, u, v in boxes[:k]:
+            assert right <= x + 1 or u <= left + 1 or bottom <= y + 2 or v <= top + 2
 
 
 def test_copying_the_citation(opened, path):

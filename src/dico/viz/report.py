@@ -62,7 +62,7 @@ def write_report(
     found = payload(opened, stat, presets)
     title = f"{', '.join(run_names(opened))} · dico report"
     path = default_path(opened) if out is None else Path(out)
-    picture = episodes_card(found["runs"], MAP_COLOURS) if card or url else None
+    picture = episodes_card(found, MAP_COLOURS) if card or url else None
     beside = card_beside(path)
     address = urljoin(url, beside.name) if url else beside.name
     about = preview(found["facts"], found["findings"])

@@ -60,13 +60,12 @@ def seeds(runs: Sequence[Run]) -> str:
 def grouping(runs: Sequence[Run], along: Axis) -> dict[str, Any]:
     """What tells levels apart, what they are compared over, and what the decision plot asks."""
     fields = analysis.group_fields(runs[0])
-    several = len(runs[0].groups) > 1
     asked = {"constraint": "diversity"}.get(fields[0], fields[0]) if len(fields) == 1 else "combination"
     return {
         "title": levels_title(runs[0]),
         "desired": fields[0] == "constraint",
         "sample": analysis.sample_name(*runs),
-        "of": f" ({analysis.controlled_group(runs[0])})" if several else "",
+        "of": group_suffix(runs),
         "bands": not crowded(runs),
         "few": crowded(runs) or 1 < max(analysis.sample_sizes(*runs)) < FEWEST,
         "question": f"Which {asked} is best?",
@@ -81,6 +80,15 @@ def crowded(runs: Sequence[Run]) -> bool:
     (False, True)
     """
     return len(runs) > 1 and sum(len(analysis.levels(run)) for run in runs) > BANDS_AT_ONCE
+
+
+def group_suffix(runs: Sequence[Run]) -> str:
+    """Of which group numbers are, where there are several.
+
+    >>> group_suffix([run])
+    ''
+    """
+    return f" ({analysis.controlled_group(runs[0])})" if len(runs[0].groups) > 1 else ""
 
 
 def statistic(runs: Sequence[Run], stat: str, metric: str, along: Axis) -> dict[str, str]:
@@ -141,8 +149,7 @@ def metrics(runs: Sequence[Run], metric: str) -> list[dict[str, Any]]:
     measured = f"Of the scaled policies, on the collected batch.{squashed}"
     over_box = "Of the policies, on average over the box of observations (analytical control)."
     tracked = f"Of the {_tracked(runs, metric)}, relative to the desired one."
-    several = len(runs[0].groups) > 1
-    whose, limit = f" ({analysis.controlled_group(runs[0])})" if several else "", room(runs[0])
+    whose, limit = group_suffix(runs), room(runs[0])
     largest = f" Line across: the largest that fits the action box, {limit.upper_bound:.3g}." if limit else ""
     acted = f"Of the mean actions as they are executed, in the action box.{largest}"
     found = [

@@ -14,7 +14,8 @@ const OPENING_MS = 900; // after the live part is first seen, it moves once by i
 const LEAD = "These are the trained networks, answering here. Drag anything on the stage (or focus it and use the "
   + "arrow keys), and move the desired diversity.";
 const FINE = 1e-4; // outputs that are right to this are not worth a word
-const SIGNS = "Black arrows: mean actions. Lines: where the agents go from here.";
+const SIGNS = "Black arrows: mean actions. Lines: where the agents go from here. Pale, with a white mark: an agent "
+  + "that left the stage, in that direction.";
 
 export function live(report) {
   const runs = report.runs.filter((run) => run.live?.networks.length);

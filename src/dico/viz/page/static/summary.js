@@ -2,8 +2,8 @@
 
 import { element, section } from "./dom.js";
 import { downloads } from "./download.js";
-import { decimalsOf, frames, interval, levelLabel, percent, percentDecimals, percentInterval } from "./format.js";
-import { plural } from "./format.js";
+import { decimalsOf, frames, interval, levelLabel, levelUnder, percent } from "./format.js";
+import { percentDecimals, percentInterval, plural } from "./format.js";
 import { glossed } from "./glossary.js";
 import { comparing, levelMark, runMark } from "./selection.js";
 
@@ -73,7 +73,7 @@ function table(report) {
     const pill = best ? element("span", { class: "pill" }, "best") : null;
     return element("tr", { class: best ? "best" : null, "data-level": row.level },
       several ? element("td", { "data-label": "run" }, runMark(report, index), run.name) : null,
-      element("th", { scope: "row" }, levelMark(report, row.level, colour), levelLabel(row.level), pill),
+      element("th", { scope: "row" }, levelMark(report, row.level, colour), levelUnder(report, row.level), pill),
       columns.map(({ name, show }) => element("td", { class: "number", "data-label": name }, show(row))));
   });
   const look = columns.length > WIDE ? "summary wide" : "summary";
