@@ -408,6 +408,7 @@ def test_groups_are_kept_apart(tmp_path):
     found = payload([run])
     assert found["grouping"]["of"] == " (adversary)"
     assert all(metric["title"].endswith(" (adversary)") for metric in found["metrics"])
+    assert found["columns"][0]["title"] == "executed SND (adversary)"
     (evader,) = (column for column in found["columns"] if "not controlled" in column["title"])
     expected = run.metric("reward", "agent")[:2, -1].mean().item()
     assert found["runs"][0]["summary"][0]["more"][evader["key"]][0] == pytest.approx(expected, rel=1e-5)

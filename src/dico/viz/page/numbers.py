@@ -18,7 +18,7 @@ from dico.viz.axis import Axis
 from dico.viz.limits import max_snd_limit, room
 from dico.viz.page.encode import floats, quantise
 from dico.viz.page.finding import finding
-from dico.viz.page.words import means
+from dico.viz.page.words import group_suffix, means
 from dico.viz.reproduce import Presets, about, command, short_command
 
 POINTS = 300
@@ -190,6 +190,7 @@ def columns(runs: Sequence[Run]) -> list[dict[str, Any]]:
     ['executed SND', 'return', 'success', 'coverage']
     """
     titles = {"snd_acted": "executed SND"} | {name: name for run in runs for name in analysis.outcomes(run)}
+    titles = {key: title + group_suffix(runs) for key, title in titles.items()}
     titles |= {key: f"reward per step ({name}, not controlled)" for run in runs for key, name in _others(run).items()}
     told = {name for run in runs for name in _finals_beside(run)}
     return [{"key": key, "title": title, "percent": key in OUTCOMES} for key, title in titles.items() if key in told]

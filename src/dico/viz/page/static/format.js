@@ -72,7 +72,7 @@ export function interval([centre, low, high], decimals = decimalsOf([[centre, lo
 /** The same, of shares in per cent, and decimals for several. */
 export function percentInterval(values, decimals = percentDecimals([values])) {
   const text = interval(inPercent(values), decimals);
-  return text === MISSING ? text : `${text} %`;
+  return text === MISSING ? text : `${text}\u00a0%`;
 }
 
 export function percentDecimals(intervals) {
