@@ -4,12 +4,14 @@ import pytest
 from browsers import CHROMIUM, DESKTOP, NONE_HERE, fixtures
 from drawn import lost
 from folders import write_run
+from report_runs import small_run
 from varied import two_by_two
 
 from dico.viz.report import write_report
 
 pytestmark = [pytest.mark.unchecked, pytest.mark.skipif(CHROMIUM is None, reason=NONE_HERE)]
 browser, opened = fixtures()
+SMALL_PHONE = {"width": 360, "height": 740}
 LEVELS = tuple(f"{k / 10:g}" for k in range(11))
 MINUS, MISSING = "\N{MINUS SIGN}", "\N{EN DASH}"
 
@@ -100,3 +102,19 @@ def test_names_of_levels_are_whole_or_left_to_the_legend(opened, tmp_path):
     page = opened(write_report(two_by_two(tmp_path / "run"), tmp_path / "page.html"))  # 0.5, tau=0.3 and longer ones
     assert page.locator("[data-chart=reward] .series").count() == 4
     assert page.locator(".end-name").count() == 0
+
+
+def test_two_runs_are_compared_at_one_scale_and_without_bands_on_bands(opened, tmp_path):
+    runs = [small_run(tmp_path / name, seeds=3, frames=80, envs=envs) for name, envs in (("one", 4), ("two", 2))]
+    page = opened(write_report(runs, tmp_path / "both.html"), SMALL_PHONE)
+    report = page.evaluate("dico.report")
+    assert len({tuple(episode["extent"]) for run in report["runs"] for episode in run["episodes"]}) == 1
+    assert page.locator(".band").count() == 0  # six would lie on each other: single seeds instead
+    assert page.locator("[data-chart=reward] .seed").count() == 18
+    assert sorted(page.locator("[data-chart=reward] .end-name").all_text_contents()) == sorted(
+        f"{mark} {level}" for mark in "\N{BLACK CIRCLE}\N{BLACK SQUARE}" for level in ("0", "0.5", "free")
+    )
+    for select in page.locator(".screen select").all():
+        assert select.bounding_box()["width"] > 250
+    first, second = (page.locator(".screen canvas").nth(k).bounding_box() for k in (0, 1))
+    assert (first["width"], first["height"]) == (second["width"], second["height"])

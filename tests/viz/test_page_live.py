@@ -9,6 +9,8 @@ from browsers import CHROMIUM, DESKTOP, NONE_HERE, fixtures
 from report_runs import small_run
 
 from dico.acting import into_box
+from dico.constraints import equal
+from dico.metrics import snd_at
 from dico.random import Random
 from dico.runs.episodes import STREAM, record
 from dico.tasks import map_state
@@ -107,6 +109,27 @@ def test_the_slider_goes_from_level_to_level_and_says_when_it_rescales(opened, n
     assert slider.input_value() == "0.5"
 
 
+def test_what_is_executed_stands_beside_what_is_meant(opened, navigation):
+    run, path = navigation
+    page = opened(path)
+    box = page.evaluate("dico.report.runs[0].box")
+    assert float(page.locator(".desired-slider").input_value()) == 0.5  # the middle one of those that fit
+    for value, level in (("1", "1"), ("2.6", "1")):
+        page.locator(".desired-slider").fill(value)
+        policy = run.policy(level, 0)
+        low, high = (torch.full((2,), end) for end in (-1.0, 1.0))
+        start = map_state(lambda tensor: tensor[0, 0], run.task().reset(1, Random([0], STREAM)))
+        (obs,) = run.task().observe(start)
+        policy.constraint = equal(float(value))
+        params = policy.everyone(obs).detach()
+        expected = snd_at(into_box(policy.kind, params[..., :2], low, high)).mean().item()
+        reading = page.locator("[data-reading='SND where the agents are'] small").inner_text()
+        assert "of means before the tanh" in reading
+        assert float(reading.rsplit(" ", 1)[1]) == pytest.approx(expected, rel=1e-2)
+        assert expected < box
+    assert "of means before the tanh" in page.locator("#maps .bar-name").inner_text()
+
+
 def test_two_members_go_in_step_from_one_start(opened, navigation):
     page = opened(navigation[1])
     page.get_by_label("two members in step").check()
@@ -150,6 +173,32 @@ def test_a_dial_is_told_the_desired_value(opened, tmp_path):
         mean = policy(obs).detach()[..., :2]
         expected = into_box(policy.kind, mean, torch.tensor([-1.0, -1.0]), torch.tensor([1.0, 1.0]))
         np.testing.assert_allclose(acted, expected, atol=1e-4, rtol=0)
+
+
+def test_what_leaves_the_stage_waits_at_its_edge(opened, navigation):
+    page = opened(navigation[1])
+    assert page.locator(".handle.away").count() == 0
+    page.evaluate("() => { window.setInterval = (call) => { for (let k = 0; k < 90; k++) call(); return 0; }; }")
+    page.locator(".desired-slider").evaluate("node => (node.max = 40)")
+    page.locator(".desired-slider").fill("40")
+    page.get_by_role("button", name="Let them run").click()
+    assert page.locator(".handle.away .pointer").count() > 0
+    stage = page.locator(".stage").bounding_box()
+    for agent in range(2):
+        disc = page.locator(f"[data-handle='agent {agent}'] .agent").bounding_box()
+        middle = [disc[side] + disc[size] / 2 for side, size in (("x", "width"), ("y", "height"))]
+        assert stage["x"] < middle[0] < stage["x"] + stage["width"]
+        assert stage["y"] < middle[1] < stage["y"] + stage["height"]
+    assert max(abs(value) for agent in range(2) for value in place_of(page, f"agent {agent}")) > 1.2  # it is told still
+
+
+def test_arrows_are_under_the_discs(opened, navigation):
+    page = opened(navigation[1])
+    under = """() => {
+        const [arrows, disc] = [".arrows", ".agent"].map((name) => document.querySelector(`.overlay ${name}`));
+        return Boolean(arrows.compareDocumentPosition(disc) & Node.DOCUMENT_POSITION_FOLLOWING);
+    }"""
+    assert page.evaluate(under)
 
 
 def test_it_moves_once_by_itself_unless_the_reader_wants_none(browser, navigation):

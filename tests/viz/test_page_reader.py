@@ -12,8 +12,9 @@ from PIL import Image
 from report_runs import payload_of, small_run
 
 from dico.runs import load
-from dico.viz.page.finding import finding
-from dico.viz.report import write_report
+from dico.viz.page.card import card
+from dico.viz.page.finding import finding, findings
+from dico.viz.report import MAP_COLOURS, write_report
 
 pytestmark = [pytest.mark.unchecked, pytest.mark.skipif(CHROMIUM is None, reason=NONE_HERE)]
 browser, opened = fixtures()
@@ -38,9 +39,40 @@ def test_the_first_sentence_is_the_verdict(tmp_path):
     assert finding(pays, "mean").startswith("Diversity pays in navigation: the best team is at SND 1, with +1.0")
     enough = write_run(tmp_path / "enough", rewards("0"), snd=("0", "1"), seeds=4, frames=12_000)
     assert "behave alike are enough" in finding(enough, "mean")
+    few = write_run(tmp_path / "few", rewards("1"), snd=("0", "1"), seeds=2, frames=12_000)
+    assert "no level can be told best: fewer than three seeds" in finding(few, "mean")
     text = write_report(pays).read_text("utf-8")
     assert re.search(r'og:title" content="pays · dico report"', text)
     assert re.search(r'og:description" content="Diversity pays in navigation', text)
+
+
+def test_no_level_is_named_best_that_cannot_be_told_from_the_others(opened, tmp_path):
+    def row(level, seed, _):
+        return {"reward": {"0": 0.0, "1": 1.0, "free": 0.98}[level] + 0.05 * seed, "snd": 0.5}
+
+    run = write_run(tmp_path / "alike", row, snd=("0", "1", "free"), seeds=4, frames=12_000)
+    assert finding(run, "mean").startswith("Diversity pays in navigation: SND 1 and free cannot be told apart; the")
+    page = opened(write_report(run))
+    assert "SND 1 and free cannot be told apart" in page.locator("#decision .lead").inner_text()
+    assert page.locator(".pill, tr.best, .level.best").count() == 0
+
+
+def test_runs_are_told_apart_in_the_first_sentence_or_not_at_all(tmp_path):
+    def runs(gain):
+        def row(level, seed, _):
+            return {"reward": (gain if level == "1" else 0.0) + 0.01 * seed, "snd": 0.5}
+
+        return write_run(tmp_path / f"gain{gain}", row, snd=("0", "1"), seeds=4, frames=12_000)
+
+    first, second = runs(0.0), runs(2.0)
+    told, *others = findings([first, second], ["a", "b"], "mean")
+    assert told.startswith("At SND 1, b has +2.0")
+    assert "per step against a (95 % interval" in told
+    assert len(others) == 2
+    same = findings([first, first], ["a", "b"], "mean")
+    assert same[0] == "At no level that they share can the rewards of a and b be told apart (95 %)."
+    assert same[1].startswith("a and b: In navigation")
+    assert len(same) == 2
 
 
 def test_the_preview_picture_is_a_file_beside_the_page(path, tmp_path):
@@ -61,6 +93,18 @@ def test_the_preview_picture_is_a_file_beside_the_page(path, tmp_path):
     with pytest.raises(ValueError, match="must begin with https"):
         write_report(run, tmp_path / "other.html", url="example.org")
     assert not (tmp_path / "other.html").exists()
+
+
+def test_the_preview_picture_says_what_was_found_and_of_what(path):
+    """Of a comparison it is not that of its first run; another finding, name or level is another picture."""
+    found = payload_of(path)
+    run = found["runs"][0]
+    other = run | {"name": "other"}
+    cards = [card(each, MAP_COLOURS) for each in (
+        found, found | {"findings": ["Nothing."]}, found | {"runs": [run, other]}, found | {"facts": ["tag", "IPPO"]},
+        found | {"runs": [run | {"episodes": [each | {"level": "9"} for each in run["episodes"]]}]},
+    )]  # fmt: skip
+    assert len(set(cards)) == 5
 
 
 def test_words_explain_themselves(opened, path):
@@ -93,11 +137,34 @@ def test_charts_can_be_taken_along(opened, path):
     drawn = files["SVG"].decode("utf-8")
     assert drawn.startswith("<svg")
     assert "var(--" not in drawn
+    assert drawn.count(">Measured SND</text>") == 2  # above it, and what its axis shows
+    assert ">frames per member</text>" in drawn
     assert drawn.count("1.5</text>") >= 2  # at the end of its line, and in the legend
     rows = list(csv.reader(StringIO(files["CSV"].decode("utf-8"))))
     assert rows[0][:2] == ["frames", "0"]
     assert [float(row[0]) for row in rows[1:]] == [40, 80]
     assert len(found["levels"]) == 9
+
+
+def test_maps_and_the_decision_can_be_taken_along(opened, path):
+    page = opened(path)
+
+    def taken(name, kind):
+        with page.expect_download() as waiting:
+            page.get_by_role("button", name=f"Download {name} as {kind}").click()
+        assert waiting.value.suggested_filename == f"{name.lower().replace(' ', '-').rstrip('?')}.{kind.lower()}"
+        return Path(waiting.value.path()).read_bytes()
+
+    with Image.open(BytesIO(taken("Diversity maps", "PNG"))) as image:
+        assert image.width > 2 * 4 * 300  # four panels beside each other
+        assert len(image.convert("RGB").getcolors(1 << 20) or [0] * 99) > 50
+    rows = list(csv.reader(StringIO(taken("Diversity maps", "CSV").decode("utf-8"))))
+    assert rows[0] == ["run", "level", "x", "y", "SND"]
+    assert len(rows) == 1 + 9 * 60 * 60
+    head, *rows = csv.reader(StringIO(taken("Which diversity is best?", "CSV").decode("utf-8")))
+    assert ["desired SND", "measured SND"] == [head[2], head[6]]
+    assert rows[-1][1:3] == ["free", ""]  # it desires nothing
+    assert float(rows[-1][6]) > 0
 
 
 def test_nine_levels_are_told_apart(opened, path):
@@ -109,6 +176,21 @@ def test_nine_levels_are_told_apart(opened, path):
     names = page.locator("[data-chart=reward] .end-name").all_text_contents()
     assert len(names) == 9
     assert "line patterns tell the levels apart" in page.locator("#curves .lead").inner_text()
+
+
+def test_every_level_of_the_decision_has_a_name_on_a_phone(opened, path):
+    page = opened(path, SMALL_PHONE)
+    names = page.locator("#decision .level")
+    assert len(set(names.all_text_contents())) == 9
+    chart = page.locator("#decision svg").bounding_box()
+    boxes = names.evaluate_all(
+        "all => all.map((node) => node.getBBox()).map(({ x, y, width, height }) => [x, y, x + width, y + height])"
+    )
+    for k, (left, top, right, bottom) in enumerate(boxes):
+        assert 0 <= left < right <= chart["width"]
+        assert 0 <= top < bottom <= chart["height"]
+        for x, y, u, v in boxes[:k]:
+            assert right <= x + 1 or u <= left + 1 or bottom <= y + 2 or v <= top + 2
 
 
 def test_copying_the_citation(opened, path):

@@ -109,6 +109,16 @@ def test_deviations_that_are_not_zero_do_not_read_zero(opened, tmp_path):
     assert float(deviations[0]) == pytest.approx(2e-7, rel=0.4)
 
 
+def test_digits_follow_the_spread(calculator):
+    def shown(*intervals):
+        script = "(all) => all.map((one) => dico.format.interval(one, dico.format.decimalsOf(all)))"
+        return calculator.evaluate(script, [list(each) for each in intervals])
+
+    assert shown((0.1001, 0.10007, 0.10013)) == ["0.10010 ± 0.00003"]
+    assert shown((0.1001, 0.10007, 0.10013), (45.2, 40.0, 50.4)) == ["0.10010 ± 0.00003", "45.200 ± 5.200"]
+    assert shown((1.031, None, None), (45.2, None, None)) == ["1.03", "45.20"]  # not 1.0 beside an error of 3.1 %
+
+
 def test_more_values_than_a_function_takes(opened, found, tmp_path):
     values = floats(np.linspace(0, 1, 300))
     run = found["runs"][0]

@@ -114,6 +114,7 @@ def test_the_short_command_means_the_same_run(run):
     shown = payload([run], presets=presets_of)["runs"][0]
     words = shlex.split(shown["short"])
     assert words[:5] == ["dico", "train", "navigation", "--preset", "quick"]
+    assert "--algorithm" not in words  # it is the task's own
     assert len(words) < len(shlex.split(shown["command"])) / 2
     assert parse(words[1:])[1].settings == Config.from_json(dict(run.config))
 
@@ -174,9 +175,15 @@ def test_every_task_has_a_page(tmp_path):
         found = payload_of(write_report(run))
         (shown,) = found["runs"]
         assert len(shown["episodes"]) == 2
-        assert ("maps" in shown) == (task in ("same-goal", "sampling"))
+        assert (shown["maps"]["scene"] is None) == (task not in ("same-goal", "sampling"))
         assert [network["level"] for network in shown["live"]["networks"]] == ["0", "0.5"]
-        assert ("maps" in shown) or "no map over positions" in found["missing"]["maps"]
+        if shown["maps"]["scene"] is None:  # over two observed numbers, as the figure has it
+            assert shown["maps"]["axes"] == list(run.task().observation_names(run.task().groups[0])[:2])
+            assert [panel["level"] for panel in shown["maps"]["panels"]] == [each["text"] for each in found["levels"]]
+            left, right, bottom, top = shown["maps"]["extent"]
+            dots = floats(shown["maps"]["panels"][-1]["dots"]).reshape(-1, 2)
+            inside = (dots > [left, bottom]).all(1) & (dots < [right, top]).all(1)
+            assert inside.mean() > 0.9
         assert "there is no interval" in found["statistic"]["table"]
         assert shown["curves"]["reward"]["0"]["low"] is None
 
@@ -378,3 +385,32 @@ def test_a_file_that_cannot_be_written_is_an_error(run, tmp_path):
     with pytest.raises(RunError, match="cannot be written"):
         write_report(run, tmp_path / "file" / "report.html")
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_the_table_has_executed_diversity_returns_and_outcomes(tmp_path):
+    def row(level, seed, _):
+        told = {"snd_acted": 0.4 + 0.1 * seed, "return": -2.0 - seed, "success": 0.25 * seed, "coverage": 0.5}
+        return {"reward": 1.0, "snd": 0.5, **told}
+
+    found = payload([write_run(tmp_path / "run", row, seeds=3, frames=12_000)])
+    assert [column["key"] for column in found["columns"]] == ["snd_acted", "return", "success", "coverage"]
+    assert [column["percent"] for column in found["columns"]] == [False, False, True, True]
+    more = found["runs"][0]["summary"][1]["more"]
+    assert more["return"] == pytest.approx([-3.0, -3.0 - 1, -3.0 + 1])
+    assert more["snd_acted"][0] == pytest.approx(0.5)
+    assert more["success"] == pytest.approx([0.25, 0, 0.5])
+    (acted,) = (metric for metric in found["metrics"] if metric["key"] == "snd_acted")
+    assert acted["limit"] == pytest.approx(8**0.5)  # two agents in a square of side 2, stochastic or not
+
+
+def test_groups_are_kept_apart(tmp_path):
+    run = small_run(tmp_path / "run", "tag", seeds=2, frames=80, snd=("0", "0.5"))
+    found = payload([run])
+    assert found["grouping"]["of"] == " (adversary)"
+    assert all(metric["title"].endswith(" (adversary)") for metric in found["metrics"])
+    assert found["columns"][0]["title"] == "executed SND (adversary)"
+    (evader,) = (column for column in found["columns"] if "not controlled" in column["title"])
+    expected = run.metric("reward", "agent")[:2, -1].mean().item()
+    assert found["runs"][0]["summary"][0]["more"][evader["key"]][0] == pytest.approx(expected, rel=1e-5)
+    assert any("numbers are of the group adversary" in note for note in found["notes"])
+    assert " red " not in json.dumps({**found, "runs": []})

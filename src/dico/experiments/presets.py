@@ -80,13 +80,14 @@ def preset(name: str, task: str | Task = "navigation", **changes: Any) -> Config
     return Config(task=task, **(settings | changes))
 
 
-def presets_of(task: str, algorithm: str) -> dict[str, dict[str, Any]]:
-    """The settings of every preset, by its name, for a task and an algorithm.
+def presets_of(task: str, algorithm: str | None = None) -> dict[str, dict[str, Any]]:
+    """The settings of every preset, by its name, for a task and an algorithm: the task's own by default.
 
-    >>> presets_of("navigation", "ippo")["paper"]["hidden"]
-    (256, 256)
+    >>> presets_of("navigation", "ippo")["paper"]["hidden"], presets_of("navigation")["paper"]["algorithm"]
+    ((256, 256), 'ippo')
     """
-    return {name: asdict(preset(name, task, algorithm=algorithm)) for name in PRESETS}
+    changes = {} if algorithm is None else {"algorithm": algorithm}
+    return {name: asdict(preset(name, task, **changes)) for name in PRESETS}
 
 
 def _full(task: str, paper: Mapping[str, Any], algorithm: str) -> dict[str, Any]:

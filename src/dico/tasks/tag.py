@@ -56,7 +56,7 @@ class Tag(Task[TagState]):
     name: ClassVar[str] = "tag"
     snd_levels: ClassVar[tuple[str, ...]] = ("0", "0.3", "0.6", "free")
     success_over: ClassVar[str] = "steps"
-    success_words: ClassVar[str] = "share of steps in which a red agent touches the green one"
+    success_words: ClassVar[str] = "share of steps in which an adversary touches the green agent"
 
     n_agents: int = 3
     """Agents, all red but the last."""

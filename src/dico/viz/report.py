@@ -20,8 +20,8 @@ from dico.viz.page.differences import table_of_differences
 from dico.viz.page.filling import fill
 from dico.viz.page.finding import findings, preview, project
 from dico.viz.page.inline import page
-from dico.viz.page.numbers import numbers
-from dico.viz.page.pictures import Pictures, pictures
+from dico.viz.page.numbers import columns, numbers
+from dico.viz.page.pictures import Pictures, alike
 from dico.viz.reproduce import Presets
 
 LIMIT = 4_900_000
@@ -62,7 +62,7 @@ def write_report(
     found = payload(opened, stat, presets)
     title = f"{', '.join(run_names(opened))} · dico report"
     path = default_path(opened) if out is None else Path(out)
-    picture = episodes_card(found["runs"], MAP_COLOURS) if card or url else None
+    picture = episodes_card(found, MAP_COLOURS) if card or url else None
     beside = card_beside(path)
     address = urljoin(url, beside.name) if url else beside.name
     about = preview(found["facts"], found["findings"])
@@ -117,7 +117,7 @@ def payload(runs: Sequence[Run], stat: str = "mean", presets: Presets | None = N
         run.read()
     along = axis_of(runs)
     parts = [numbers(run, stat, along, len(runs), presets) for run in runs]
-    shown = [pictures(run, analysis.best_level(run, stat)) for run in runs]
+    shown = alike(runs, [analysis.best_level(run, stat) for run in runs])
     found = {
         "metric": metric,
         "findings": findings(runs, names, stat),
@@ -125,6 +125,7 @@ def payload(runs: Sequence[Run], stat: str = "mean", presets: Presets | None = N
         "facts": words.facts(runs),
         "statistic": words.statistic(runs, stat, metric, along),
         "metrics": words.metrics(runs, metric),
+        "columns": columns(runs),
         "grouping": words.grouping(runs, along),
         "levels": _levels(runs),
         "scale": MAP_COLOURS,

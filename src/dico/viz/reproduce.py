@@ -6,8 +6,8 @@ from typing import Any
 
 from dico.runs import Run
 
-Presets = Callable[[str, str], Mapping[str, Mapping[str, Any]]]
-"""Of a task and an algorithm: the settings of each preset by its name."""
+Presets = Callable[[str, str | None], Mapping[str, Mapping[str, Any]]]
+"""Of a task and an algorithm, the task's own if that is None: the settings of each preset by its name."""
 USUAL = {"stage": "auto", "precision": "tf32"}
 """How trainings are run if nothing else is said."""
 
@@ -16,22 +16,26 @@ def short_command(config: Mapping[str, Any], session: Mapping[str, Any], presets
     """``dico train`` with the nearest preset and what differs from it; None where no preset is known.
 
     >>> def presets(task, algorithm):
-    ...     return {"paper": {"task": task, "algorithm": algorithm, "seeds": 4, "tau": 0.01},
-    ...             "quick": {"task": task, "algorithm": algorithm, "seeds": 2, "tau": 0.3}}
+    ...     return {"paper": {"task": task, "algorithm": algorithm or "ippo", "seeds": 4, "tau": 0.01},
+    ...             "quick": {"task": task, "algorithm": algorithm or "ippo", "seeds": 2, "tau": 0.3}}
     >>> config = {"task": "navigation", "algorithm": "ippo", "seeds": 2, "tau": 0.01}
     >>> short_command(config, {}, presets)
-    'dico train navigation --preset paper --algorithm ippo --seeds 2'
+    'dico train navigation --preset paper --seeds 2'
+    >>> short_command({**config, "algorithm": "mappo"}, {}, presets)
+    'dico train navigation --preset paper --algorithm mappo --seeds 2'
     """
     if presets is None or "command" in session:
         return None
     try:
-        known = presets(config["task"], config["algorithm"])
+        known, own = presets(config["task"], config["algorithm"]), presets(config["task"], None)
     except (ValueError, LookupError):  # a task or an algorithm that this version does not know
         return None
     differing = {name: _differing(config, settings) for name, settings in known.items()}
     nearest = min(differing, key=lambda name: len(differing[name]))
     how = {name: session[name] for name, usual in USUAL.items() if session.get(name, usual) != usual}
-    settings = {"preset": nearest, "algorithm": config["algorithm"], **differing[nearest], **how}
+    usual = own[nearest]["algorithm"] == config["algorithm"]
+    algorithm = {} if usual else {"algorithm": config["algorithm"]}
+    settings = {"preset": nearest, **algorithm, **differing[nearest], **how}
     words = (word for name, value in settings.items() for word in _option(name, value))
     return shlex.join(["dico", "train", config["task"], *words])
 

@@ -7,6 +7,7 @@ from dico import analysis
 from dico._files import plain
 from dico.runs import Run
 from dico.viz.labels import metric_name, unequal_lengths
+from dico.viz.page.words import group_suffix
 
 SHARES = ("success", "coverage")
 """What is told in per cent."""
@@ -18,7 +19,9 @@ def table_of_differences(runs: Sequence[Run]) -> dict[str, Any]:
     titles = {"reward": "reward per step", analysis.controlled_metric(runs[0]): f"measured {metric_name(runs[0])}"}
     return {
         "about": _about(found, runs),
-        "quantities": [{"title": titles.get(name, name), "percent": name in SHARES} for name in names],
+        "quantities": [
+            {"title": titles.get(name, name) + group_suffix(runs), "percent": name in SHARES} for name in names
+        ],
         "rows": [
             {
                 "level": each.level,

@@ -2,12 +2,11 @@
 
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, metadata
-from typing import Any
 
 from dico import analysis
-from dico.analysis.gain import Answer
+from dico.analysis.gain import Answer, in_digits
 from dico.runs import Run
-from dico.viz.labels import level_label, metric_name
+from dico.viz.labels import level_label, listed, metric_name
 
 DISTRIBUTION = "dico-marl"
 HOMES = ("homepage", "repository", "source")
@@ -17,19 +16,46 @@ HOMES = ("homepage", "repository", "source")
 def finding(run: Run, stat: str) -> str:
     """The verdict of a run; of means and no other statistic.
 
-    >>> finding(run, "mean").partition(";")[2]
-    ' fewer than three seeds tell no more.'
+    >>> finding(run, "mean")
+    'In navigation, no level can be told best: fewer than three seeds tell no more.'
     >>> finding(run, "iqm")
     ''
     """
     found = analysis.answer_of(run) if stat == "mean" else None
-    return "" if found is None else _verdict(found, str(run.config["task"]), lambda level: _at(run, level))
+    return "" if found is None else _verdict(found, run)
 
 
 def findings(runs: Sequence[Run], names: Sequence[str], stat: str) -> list[str]:
-    """A sentence for each run that has one; with its name, where there are several."""
-    told = [(name, finding(run, stat)) for name, run in zip(names, runs, strict=True)]
-    return [f"{name}: {text}" if len(runs) > 1 else text for name, text in told if text]
+    """A sentence for each run that has one. Of several: how they differ, then each run's by its name, the same once."""
+    if len(runs) == 1:
+        return [text for run in runs if (text := finding(run, stat))]
+    said: dict[str, list[str]] = {}
+    for name, run in zip(names, runs, strict=True):
+        said.setdefault(finding(run, stat), []).append(name)
+    return [difference(runs, names), *(f"{listed(whose)}: {text}" for text, whose in said.items() if text)]
+
+
+def difference(runs: Sequence[Run], names: Sequence[str]) -> str:
+    """Where the rewards of runs that are compared differ most, if anywhere; of aligned runs.
+
+    >>> difference([run, run], ["a", "b"])
+    'Whether a and b differ in reward cannot be told: fewer than three seeds.'
+    """
+    found = analysis.differences(runs)
+    told = [each for each in found if each.verdict("reward") in ("higher", "lower")]
+    if not found:
+        return f"{listed(names)} have no level in common."
+    if told:
+        most = max(told, key=lambda each: abs(each.values["reward"].effect))
+        value, one, other = most.values["reward"], names[most.second], names[most.first]
+        effect, low, high = in_digits(value.effect, value.low, value.high)
+        interval = f"95 % interval {low} to {high}"
+        which = f"the largest difference that can be told, of {len(told)} among {len(found)}"
+        where = _capital(at(runs[0], most.level))
+        return f"{where}, {one} has {effect} reward per step against {other} ({interval}): {which}."
+    if all(each.verdict("reward") == "too few seeds" for each in found):
+        return f"Whether {listed(names)} differ in reward cannot be told: fewer than three seeds."
+    return f"At no level that they share can the rewards of {listed(names)} be told apart (95 %)."
 
 
 def preview(facts: Sequence[str], told: Sequence[str]) -> str:
@@ -53,28 +79,47 @@ def project() -> dict[str, str | None]:
     return {"version": told["Version"], "url": found}
 
 
-def _verdict(found: Answer, task: str, at: Any) -> str:
+def _verdict(found: Answer, run: Run) -> str:
+    """A level is named best only where it can be told from all others."""
+    task, sure = run.config["task"], f"{found.seeds} seeds"
     if found.outcome == "undecided":
-        return f"In {task}, the highest reward so far is {at(found.level)}; {found.why}."
-    alike = [level_label(level) for level in found.alike if level != found.level]
-    beside = f"; {', '.join(alike)} cannot be told from it" if alike else ""
-    sure = f"{found.seeds} seeds"
+        return f"In {task}, no level can be told best: {found.why}."
+    alone, several = len(found.alike) == 1, f"{named(run, found.alike)} cannot be told apart"
     if found.outcome == "diversity pays":
         gain, low, high = found.gain_in_digits
         gain = f"{gain} reward per step over a team whose agents all behave alike"
         interval = f"95 % interval {low} to {high}, {sure}"
-        return f"Diversity pays in {task}: the best team is {at(found.level)}, with {gain} ({interval}){beside}."
+        best = f"the best team is {at(run, found.level)}, with" if alone else f"{several}; the highest has"
+        return f"Diversity pays in {task}: {best} {gain} ({interval})."
     if found.outcome == "homogeneous is enough":
         most = f"diversity gains {found.gain_in_digits[2]} reward per step at most (95 %, {sure})"
         return f"In {task}, agents that all behave alike are enough: {most}."
     if found.outcome == "not separable":
         return f"In {task}, the rewards of the levels cannot be told apart (95 %, {sure})."
-    return f"In {task}, the highest reward is {at(found.level)}{beside} (95 %, {sure})."
+    if alone:
+        return f"In {task}, the highest reward is {at(run, found.level)} (95 %, {sure})."
+    return f"In {task}, {several}; the other levels have less reward (95 %, {sure})."
 
 
-def _at(run: Run, level: str) -> str:
-    """Where a level is, as a sentence has it."""
-    if level == "free":
-        return "with diversity left free"
-    alone = analysis.group_fields(run) == ("constraint",)
-    return f"at {metric_name(run)} {level_label(level)}" if alone else f"at {level_label(level)}"
+def named(run: Run, levels: Sequence[str]) -> str:
+    """Levels as a sentence has them.
+
+    >>> named(run, ["0.3", "free"]), named(run, ["free"])
+    ('SND 0.3 and free', 'free')
+    """
+    labels = [level_label(level) for level in levels]
+    valued = levels[0] != "free" and analysis.group_fields(run) == ("constraint",)
+    return f"{metric_name(run)} {listed(labels)}" if valued else listed(labels)
+
+
+def at(run: Run, level: str) -> str:
+    """Where a level is, as a sentence has it.
+
+    >>> at(run, "0.3"), at(run, "free")
+    ('at SND 0.3', 'with diversity left free')
+    """
+    return "with diversity left free" if level == "free" else f"at {named(run, [level])}"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

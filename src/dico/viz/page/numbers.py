@@ -1,5 +1,6 @@
 """A run in numbers, as JSON for the page: the summary of its levels, and its curves."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,13 +10,15 @@ from dico import analysis
 from dico._files import plain
 from dico.analysis import Band, LevelSummary
 from dico.analysis.alignment import align_agents, renumber, square
+from dico.analysis.measured import final_mean
 from dico.runs import Run
 from dico.runs.summary import about_run
 from dico.tasks import OUTCOMES
 from dico.viz.axis import Axis
-from dico.viz.limits import max_snd_limit
+from dico.viz.limits import max_snd_limit, room
 from dico.viz.page.encode import floats, quantise
-from dico.viz.page.words import answer
+from dico.viz.page.finding import finding
+from dico.viz.page.words import group_suffix, means
 from dico.viz.reproduce import Presets, about, command, short_command
 
 POINTS = 300
@@ -39,6 +42,7 @@ def numbers(run: Run, stat: str, along: Axis, runs: int = 1, presets: Presets | 
     leave out.
     """
     levels, limit = analysis.summary(run, stat), max_snd_limit(run) if along.diversity else None
+    more = _beside(run, stat)
     frames = analysis.frames(run)
     finals = analysis.final(run, "reward")
     curves = curves_by_name(run)
@@ -53,10 +57,12 @@ def numbers(run: Run, stat: str, along: Axis, runs: int = 1, presets: Presets | 
         "progress": {"frames": int(frames[-1]), "total": int(run.config.get("frames") or frames[-1])},
         "took": _took(run),
         "best": _best(run),
-        "answer": answer(run, stat),
+        "answer": finding(run, stat),
         "maximum": limit.value if limit else None,
         "bound": limit.upper_bound if limit else None,
-        "summary": [_summary(level, finals[analysis.of_level(run, level.level)], along) for level in levels],
+        "box": within.value if (within := room(run)) else None,
+        "means": means(run),
+        "summary": [_summary(level, finals[analysis.of_level(run, level.level)], along, more) for level in levels],
         "frames": floats(frames[kept]),
         "curves": _curves(run, stat, kept, curves, single),
         "thinned": _thinned(len(kept), len(frames), most, single, seeds),
@@ -177,7 +183,56 @@ def _mean_distances(pairs: Float[np.ndarray, "seeds times pairs"]) -> Float[np.n
     return renumber(full, align_agents(full[:, -1])).mean(0)[..., *upper]
 
 
-def _summary(level: LevelSummary, finals: Float[np.ndarray, " seeds"], along: Axis) -> dict[str, Any]:
+def columns(runs: Sequence[Run]) -> list[dict[str, Any]]:
+    """What the table has besides reward, diversity and tracking error, as far as any run tells.
+
+    >>> [column["title"] for column in columns([run])]
+    ['executed SND', 'return', 'success', 'coverage']
+    """
+    titles = {"snd_acted": "executed SND"} | {name: name for run in runs for name in analysis.outcomes(run)}
+    titles = {key: title + group_suffix(runs) for key, title in titles.items()}
+    titles |= {key: f"reward per step ({name}, not controlled)" for run in runs for key, name in _others(run).items()}
+    told = {name for run in runs for name in _finals_beside(run)}
+    return [{"key": key, "title": title, "percent": key in OUTCOMES} for key, title in titles.items() if key in told]
+
+
+def _others(run: Run) -> dict[str, str]:
+    """The groups that are not controlled, by the keys of their rewards."""
+    controlled = analysis.controlled_group(run)
+    return {f"reward of {group['name']}": group["name"] for group in run.groups if group["name"] != controlled}
+
+
+def _finals_beside(run: Run) -> dict[str, Float[np.ndarray, " members"]]:
+    """What each member ended with, besides what every summary has."""
+    told = {name for row in run.rows() if row.get("group") in (None, analysis.controlled_group(run)) for name in row}
+    names = [name for name in ("snd_acted", *analysis.outcomes(run)) if name in told]
+    found = {name: analysis.final(run, name) for name in names}
+    for key, group in _others(run).items():
+        values = run.metric("reward", group).numpy()
+        values[analysis.diverged(run)] = np.nan
+        found[key] = final_mean(values)
+    return found
+
+
+def _beside(run: Run, stat: str) -> dict[str, dict[str, list[float | None]]]:
+    """Of each level, the intervals of the further columns."""
+    found = _finals_beside(run)
+    return {
+        level: {
+            name: _interval(analysis.aggregate(values[analysis.of_level(run, level)], stat), *_range(name))
+            for name, values in found.items()
+        }
+        for level in analysis.levels(run)
+    }
+
+
+def _range(name: str) -> tuple[float, float]:
+    return analysis.range_of("reward" if name.startswith("reward") else name)
+
+
+def _summary(
+    level: LevelSummary, finals: Float[np.ndarray, " seeds"], along: Axis, more: dict[str, Any]
+) -> dict[str, Any]:
     return {
         "level": level.level,
         "place": along.place(level)[0] if along.exact(level) else None,
@@ -187,12 +242,13 @@ def _summary(level: LevelSummary, finals: Float[np.ndarray, " seeds"], along: Ax
         "reward": _interval(level.reward),
         "diversity": _interval(level.snd),
         "tracking": _interval(level.tracking_error),
+        "more": more[level.level],
         "finals": [plain(float(value)) for value in finals if np.isfinite(value)],
     }
 
 
-def _interval(band: Band) -> list[float | None]:
-    return [plain(float(value)) for value in (band.centre, band.low, band.high)]
+def _interval(band: Band, least: float = -np.inf, most: float = np.inf) -> list[float | None]:
+    return [plain(float(np.clip(value, least, most))) for value in (band.centre, band.low, band.high)]
 
 
 def _group(run: Run) -> Any:

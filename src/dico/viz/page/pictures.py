@@ -9,11 +9,13 @@ from jaxtyping import Float
 from torch import Tensor
 
 from dico.analysis import level_of, levels
-from dico.analysis.fields import Extent
+from dico.analysis.fields import Extent, Field
 from dico.runs import Member, Run
-from dico.runs.episodes import Recording
+from dico.runs.episodes import Recording, play
 from dico.tasks import Group, MappedTask, map_state, of_group
 from dico.viz.kept import KeptSelection, kept_selection
+from dico.viz.map_figures import ROLLOUT
+from dico.viz.maps import extent_of, middle_of
 from dico.viz.page.encode import floats, quantise
 from dico.viz.page.live import observations, playable, surroundings, wanted
 from dico.viz.page.scenes import encode_scene
@@ -22,6 +24,10 @@ from dico.viz.views import extent_around, legend
 
 RESOLUTION = 60
 """Cells of a map along each side."""
+SLICED = (0, 1)
+"""The observed numbers of a map where there is none over positions, as in the figures."""
+DOTS = 200
+"""Observations shown over such a map, of each level, about so many."""
 START = 0
 """Seed of the start that all levels play from and that the maps show, as in the figures."""
 NO_NETWORKS = (
@@ -47,15 +53,18 @@ class Pictures:
 
 
 @torch.no_grad()
-def pictures(run: Run, best: str | None) -> Pictures:
-    """Episodes and maps of the first seed of each level; they need a checkpoint, or what a summary keeps of one."""
+def pictures(run: Run, best: str | None, extent: Extent | None = None) -> Pictures:
+    """Episodes and maps of the first seed of each level; they need a checkpoint, or what a summary keeps of one.
+
+    Episodes show no less than ``extent``.
+    """
     try:
         every = levels(run)
         chosen = _some(every, best)
         kept = kept_selection(run) if run.newest is None else None
         selection = kept or choose(run, chosen if len(chosen) < len(every) else ())
         recording = selection.record(START)
-        values = _episodes(selection, recording)
+        values = _episodes(selection, recording, extent)
     except (ValueError, ImportError) as error:
         return Pictures(missing=dict.fromkeys(("episodes", "maps", "live"), f"Nothing to show: {error}."))
     values["taken"] = {"members": shown_of(run, selection.members), "frames": selection.frames}
@@ -63,18 +72,15 @@ def pictures(run: Run, best: str | None) -> Pictures:
     reason = NO_NETWORKS if kept else playable(selection)
     if isinstance(selection.task, MappedTask):
         values["maps"] = _maps(selection)
+    elif not kept:
+        values["maps"] = _slices(selection)
     else:
-        instead = (
-            "dico map draws one over any two observed numbers of a run folder"
-            if reason
-            else "the live part has one of what an agent would see, and slices over any two observed numbers"
-        )
         missing["maps"] = (
             f"What an agent sees in {run.config['task']} does not follow from its position alone, so there is no map "
-            f"over positions; {instead}."
+            "over positions; dico map draws one over any two observed numbers of a run folder."
         )
     less = f"To keep the page small, maps, episodes and networks are of {len(chosen)} of {len(every)} levels"
-    thinned = (f"{less}, evenly chosen, the best among them",) if len(chosen) < len(every) else ()
+    thinned = (f"{less}, evenly chosen, the one of the highest mean among them",) if len(chosen) < len(every) else ()
     if reason:
         return Pictures(values, missing | {"live": reason}, thinned=thinned)
     values["live"] = surroundings(selection, recording, START)
@@ -94,10 +100,35 @@ def _some(every: Sequence[str], best: str | None) -> list[str]:
     return [level for k, level in enumerate(every) if k in chosen or level == best]
 
 
-def _episodes(selection: Selection, recording: Recording) -> dict[str, Any]:
+def alike(runs: Sequence[Run], best: Sequence[str | None]) -> list[Pictures]:
+    """The pictures of several runs, whose episodes show one part of the world at one scale."""
+    found = [pictures(run, level) for run, level in zip(runs, best, strict=True)]
+    extents = [tuple(episode["extent"]) for each in found for episode in each.values.get("episodes", [])]
+    if len(set(extents)) < 2:
+        return found
+    whole = united(extents)
+    told = [{tuple(episode["extent"]) for episode in each.values.get("episodes", [])} for each in found]
+    return [
+        each if own <= {whole} else pictures(run, level, whole)
+        for run, level, each, own in zip(runs, best, found, told, strict=True)
+    ]
+
+
+def united(extents: Sequence[Extent]) -> Extent:
+    """What holds them all.
+
+    >>> united([(-1, 1, -1, 1), (0, 2, 0, 1)])
+    (-1, 2, -1, 1)
+    """
+    left, right, bottom, top = zip(*extents, strict=True)
+    return min(left), max(right), min(bottom), max(top)
+
+
+def _episodes(selection: Selection, recording: Recording, least: Extent | None) -> dict[str, Any]:
     """An episode of each level, in one view that holds them all, what the shapes are, and the map underneath."""
     scenes = [selection.scene(recording, k) for k in range(len(selection.members))]
     extent = extent_around(scenes)
+    extent = extent if least is None else united([extent, least])
     group = selection.task.groups[selection.controlled]
     episodes = [
         {
@@ -130,9 +161,28 @@ def _maps(selection: Selection) -> dict[str, Any]:
     }
 
 
+def _slices(selection: Selection) -> dict[str, Any]:
+    """Each level's diversity over two observed numbers, as the figure of the map has it, and what was seen of them."""
+    played = play(selection.task, selection.policies, ROLLOUT, START, deterministic=True)
+    recorded = zip(played.obs[selection.controlled], played.running, strict=True)
+    seen = [obs[running].flatten(0, 1) for obs, running in recorded]
+    together, chosen = torch.cat(seen), list(SLICED)
+    fields = selection.slices(middle_of(together), SLICED, extent_of(together, SLICED), RESOLUTION)
+    group = selection.task.groups[selection.controlled]
+    names = selection.task.observation_names(group)
+    found = _of_fields(selection, fields)
+    for panel, own in zip(found["panels"], seen, strict=True):
+        some = torch.randperm(len(own), generator=torch.Generator().manual_seed(START))[:DOTS]
+        panel["dots"] = floats(own[some][:, chosen].flatten().numpy())
+    return {**found, "scene": None, "key": [], "axes": [names[k] for k in SLICED], "episodes": ROLLOUT}
+
+
 def _fields(selection: Selection, extent: Extent) -> dict[str, Any]:
     """Each level's diversity over what is shown, at the start; and that of the unscaled deviations, where known."""
-    fields = selection.fields(selection.start(START), extent, resolution=RESOLUTION)
+    return _of_fields(selection, selection.fields(selection.start(START), extent, resolution=RESOLUTION))
+
+
+def _of_fields(selection: Selection, fields: Sequence[Field]) -> dict[str, Any]:
     known = [before for each in fields if (before := each.before_scaling()) is not None]
     panels, unscaled = (
         [

@@ -7,11 +7,12 @@ from typing import Any
 from dico import analysis
 from dico.analysis import STATISTICS
 from dico.analysis.statistics import FEWEST
+from dico.kinds import KINDS
 from dico.runs import Run
 from dico.viz.axis import Axis
 from dico.viz.colours import MANY
-from dico.viz.labels import common_desire, level_label, levels_title
-from dico.viz.limits import beyond
+from dico.viz.labels import common_desire, level_label, levels_title, listed
+from dico.viz.limits import beyond, room
 from dico.viz.page.pictures import Pictures
 
 BANDS = {
@@ -21,6 +22,8 @@ BANDS = {
 """The centre, what is around it, and both in a table."""
 ENOUGH = 5
 """Seeds that a comparison of levels should have."""
+BANDS_AT_ONCE = 3
+"""Bands of compared runs in one chart, at most."""
 FEW = 3
 """More options than this are only counted: the configuration lists them."""
 
@@ -62,10 +65,30 @@ def grouping(runs: Sequence[Run], along: Axis) -> dict[str, Any]:
         "title": levels_title(runs[0]),
         "desired": fields[0] == "constraint",
         "sample": analysis.sample_name(*runs),
-        "few": 1 < max(analysis.sample_sizes(*runs)) < FEWEST,
+        "of": group_suffix(runs),
+        "bands": not crowded(runs),
+        "few": crowded(runs) or 1 < max(analysis.sample_sizes(*runs)) < FEWEST,
         "question": f"Which {asked} is best?",
         "axis": {"title": along.title, "logarithmic": along.logarithmic, "diversity": along.diversity},
     }
+
+
+def crowded(runs: Sequence[Run]) -> bool:
+    """Whether bands would lie on top of each other, so that single seeds are drawn instead.
+
+    >>> crowded([run]), crowded([run, run])
+    (False, True)
+    """
+    return len(runs) > 1 and sum(len(analysis.levels(run)) for run in runs) > BANDS_AT_ONCE
+
+
+def group_suffix(runs: Sequence[Run]) -> str:
+    """Of which group numbers are, where there are several.
+
+    >>> group_suffix([run])
+    ''
+    """
+    return f" ({analysis.controlled_group(runs[0])})" if len(runs[0].groups) > 1 else ""
 
 
 def statistic(runs: Sequence[Run], stat: str, metric: str, along: Axis) -> dict[str, str]:
@@ -77,13 +100,15 @@ def statistic(runs: Sequence[Run], stat: str, metric: str, along: Axis) -> dict[
     enough = max(analysis.sample_sizes(*runs)) >= FEWEST
     told = "One seed" if many == "1 seed" else f"Mean of {many}"
     alone = "" if enough else f"{told} for each level: there is no interval."
+    band = "" if crowded(runs) else f" and {around} (band)"
+    lines = f"{centre} over {many} (line){band}."
     dots = "" if many == "1 seed" else f" Dots: single {single}s."
     tracking = (
         f"Tracking error: how far the {_tracked(runs, metric)} is from the desired one, relative to it; for a desired "
         "0, the measured value itself."
     )
     return {
-        "curves": f"{alone or f'{centre} over {many} (line) and {around} (band).'}{_thin(runs)} {_lines(runs)}",
+        "curves": f"{alone or lines}{_thin(runs)} {_lines(runs)}",
         "table": f"Over the last tenth of the iterations{'' if alone else f', {both} over {many}'}. {alone} {tracking}",
         "final": f"Reward over the last tenth of the iterations, against {over}. "
         + (f"{alone}{dots}" if alone else f"Marks and whiskers: {both} over {many}; dots: single {single}s."),
@@ -92,7 +117,8 @@ def statistic(runs: Sequence[Run], stat: str, metric: str, along: Axis) -> dict[
 
 def _thin(runs: Sequence[Run]) -> str:
     """What thin lines are, where too few seeds for a band are drawn each."""
-    return f" Thin: single {analysis.sample_name(*runs)}s." if 1 < max(analysis.sample_sizes(*runs)) < FEWEST else ""
+    shown = crowded(runs) or 1 < max(analysis.sample_sizes(*runs)) < FEWEST
+    return f" Thin: single {analysis.sample_name(*runs)}s." if shown else ""
 
 
 def _lines(runs: Sequence[Run]) -> str:
@@ -107,17 +133,6 @@ def _lines(runs: Sequence[Run]) -> str:
     return f"{apart} {desired}".strip()
 
 
-def answer(run: Run, stat: str) -> str:
-    """Which level is best and whether diversity pays, and what the seeds leave open; of means and no other statistic.
-
-    >>> answer(run, "mean")[:13], answer(run, "iqm")
-    ('Highest mean:', '')
-    """
-    found = analysis.answer_of(run) if stat == "mean" else None
-    told = [] if found is None else analysis.sentences(found, name=level_label)
-    return " ".join(f"{text[0].upper()}{text[1:]}." for text in told)
-
-
 def taken(shown: Mapping[str, Pictures]) -> str:
     """Whose networks the maps, the episodes and the live part show, of runs given by name."""
     parts = [
@@ -130,10 +145,14 @@ def taken(shown: Mapping[str, Pictures]) -> str:
 
 def metrics(runs: Sequence[Run], metric: str) -> list[dict[str, Any]]:
     """The curves: what each is called, what it means, whether desired values belong to it, and how its axis is."""
-    measured = "Of the scaled policies, on the collected batch."
+    squashed = " Of means before the tanh." if any(is_squashed(run) for run in runs) else ""
+    measured = f"Of the scaled policies, on the collected batch.{squashed}"
     over_box = "Of the policies, on average over the box of observations (analytical control)."
     tracked = f"Of the {_tracked(runs, metric)}, relative to the desired one."
-    return [
+    whose, limit = group_suffix(runs), room(runs[0])
+    largest = f" Line across: the largest that fits the action box, {limit.upper_bound:.3g}." if limit else ""
+    acted = f"Of the mean actions as they are executed, in the action box.{largest}"
+    found = [
         _metric("reward", "Reward per step", "Mean reward per step and agent of the collected batch.", least=None),
         *_outcomes(runs),
         _metric(
@@ -141,7 +160,7 @@ def metrics(runs: Sequence[Run], metric: str) -> list[dict[str, Any]]:
         ),
         _metric("snd_box", "SND over the box", over_box, desired=True),
         _metric("diversity", f"Measured {metric}", measured, desired=True),
-        _metric("snd_acted", "SND of executed actions", "Of the mean actions as they are executed, in the action box."),
+        _metric("snd_acted", "SND of executed actions", acted, limit=limit.value if limit else None),
         _metric("tracking", "Tracking error", tracked, percent=True, named=False),
         _metric(
             "action_bound_violation",
@@ -150,6 +169,7 @@ def metrics(runs: Sequence[Run], metric: str) -> list[dict[str, Any]]:
             named=False,
         ),
     ]
+    return [each | {"title": each["title"] + whose} for each in found]
 
 
 def _outcomes(runs: Sequence[Run]) -> list[dict[str, Any]]:
@@ -168,6 +188,25 @@ def _tracked(runs: Sequence[Run], metric: str) -> str:
     return " or, under analytical control, the ".join(sorted(found, reverse=True))
 
 
+def means(run: Run) -> str:
+    """What SND is of, which is not what the action box leaves of it.
+
+    >>> means(run)
+    'of means before the tanh'
+    """
+    return "of means before the tanh" if is_squashed(run) else "of means before they are clamped"
+
+
+def is_squashed(run: Run) -> bool:
+    """Whether SND is of means before a tanh, and so not of the actions that are executed.
+
+    >>> is_squashed(run)  # of tanh-squashed Gaussians
+    True
+    """
+    group = next(each for each in run.groups if each["name"] == analysis.controlled_group(run))
+    return KINDS[group["kind"]].width > 1
+
+
 def notes(runs: Mapping[str, Run]) -> list[str]:
     """What a reader should know before believing the numbers of the runs, given by name."""
     found = []
@@ -183,6 +222,10 @@ def notes(runs: Mapping[str, Run]) -> list[str]:
             found.append(f"{whose}{unreachable}.")
         if fewest < ENOUGH:
             found.append(f"{whose}{_several(fewest, analysis.sample_name(run))} of a level: {_trust(fewest)}.")
+        others = [group["name"] for group in run.groups if group["name"] != analysis.controlled_group(run)]
+        if others:
+            controlled = f"numbers are of the group {analysis.controlled_group(run)}, whose diversity is controlled"
+            found.append(f"{whose}{controlled}; not that of {listed(others)}, whose reward is told beside.")
         found += [f"{text}." for text in run.remarks]
     return found
 
@@ -214,9 +257,12 @@ def _metric(
     desired: bool = False,
     percent: bool = False,
     named: bool = True,
+    limit: float | None = None,
 ) -> dict[str, Any]:
-    """A curve; ``named`` if lines have names at their ends, which would only crowd where most end at zero."""
-    axis = {"least": least, "desired": desired, "percent": percent, "named": named}
+    """A curve; ``named`` if lines have names at their ends, which would only crowd where most end at zero;
+    ``limit`` is what its values cannot be above.
+    """
+    axis = {"least": least, "desired": desired, "percent": percent, "named": named, "limit": limit}
     return {"key": key, "title": title, "about": about, **axis}
 
 

@@ -7,7 +7,7 @@ import { downloads } from "./download.js";
 import { decimalsOf, extremes, frames, interval, levelLabel, number } from "./format.js";
 import { glossed } from "./glossary.js";
 import { percent, percentDecimals, percentInterval, widened } from "./format.js";
-import { colourOf, comparing, dashesOf, levelMark, lineMark, manyLevels } from "./selection.js";
+import { colourOf, comparing, dashesOf, levelMark, lineMark, manyLevels, MARKS } from "./selection.js";
 import { pointing, Tip } from "./tip.js";
 
 const HEIGHT = 280;
@@ -58,7 +58,7 @@ class Curves {
       this.legend);
     pointing(this.box, (event) => this.follow(event), () => this.point(null));
     this.node.append(downloads(metric.title, {
-      picture: () => this.frame.picture, table: () => this.table(),
+      up: metric.title, picture: () => this.frame.picture, table: () => this.table(),
       legend: () => this.shown.map(({ colour, dashes, name }) => [colour, dashes, name]),
     }));
     this.box.addEventListener("keydown", (event) => this.press(event));
@@ -79,9 +79,11 @@ class Curves {
       x: first < last ? [first, last] : [0.9 * first, 1.1 * first + 1], xLabel: "frames per member", xFormat: frames,
       room: this.room(),
     });
+    if (this.metric.limit !== null) drawLimit(this.frame, this.metric.limit);
     drawDesired(this.frame, desired, this.marksDesired, comparing(this.report));
-    this.shown.forEach((each) => drawSeries(this.frame, each, this.selection.seeds));
-    if (this.names) drawNames(this.frame, this.shown, this.beside);
+    const { bands } = this.report.grouping;
+    this.shown.forEach((each) => drawSeries(this.frame, bands ? each : { ...each, low: null }, this.selection.seeds));
+    if (this.names) drawNames(this.report, this.frame, this.shown, this.beside);
     this.marks = svg("g", { class: "cursor" });
     this.frame.picture.append(this.marks);
     this.box.replaceChildren(this.frame.picture, this.tip.node);
@@ -105,13 +107,13 @@ class Curves {
 
   /** Letters of the longest level's name. */
   get letters() {
-    return Math.max(0, ...this.shown.map(({ level }) => levelLabel(level).length));
+    return Math.max(0, ...this.shown.map(({ level }) => levelLabel(level).length)) + (comparing(this.report) ? 2 : 0);
   }
 
-  /** Whether levels are named at their lines' ends: if no name is too long, and of one run, for a level's name does
-   * not tell whose line it is, and runs end where they like. */
+  /** Whether levels are named at their lines' ends: if no name is too long; with the run's mark where there are
+   * several. */
   get names() {
-    return this.metric.named && !comparing(this.report) && this.letters <= LONGEST;
+    return this.metric.named && this.letters <= LONGEST;
   }
 
   /** What the levels' names need at the right of the lines. */
@@ -146,7 +148,8 @@ class Curves {
     const lines = this.shown.flatMap(({ centre, low, high, seeds }) =>
       [centre, low ?? [], high ?? [], ...(this.selection.seeds ? seeds : [])]);
     const bounds = [...desired.map(({ least, most }) => [least, most]), ...this.shown.map((each) => each.desired)];
-    const [low, high] = widened(...extremes([...lines, ...bounds].flatMap((line) => [...extremes(line)])));
+    const ends = [...lines, ...bounds, [this.metric.limit]].flatMap((line) => [...extremes(line)]);
+    const [low, high] = widened(...extremes(ends));
     return [Math.max(low, this.metric.least ?? -Infinity), high];
   }
 
@@ -209,21 +212,29 @@ function drawSeries({ plot, toX, toY }, { run, colour, dashes, xs, centre, low, 
 
 /** The levels' names where their lines end, apart from each other and with a thread to where they moved from; none if
  * they are more than there is room for. */
-function drawNames({ picture, toY, right, top, bottom }, series, beside) {
-  const ends = series.map(({ level, centre, colour }) => {
+function drawNames(report, { picture, toX, toY, right, top, bottom }, series, beside) {
+  const ends = series.map(({ run, level, centre, colour, xs }) => {
     const end = toY(centre.findLast(Number.isFinite));
-    return { level, colour, end, y: end };
+    return { run, level, colour, end, y: end, x: toX(xs[centre.findLastIndex(Number.isFinite)]) };
   });
   const known = ends.filter(({ y }) => Number.isFinite(y)).sort((a, b) => a.y - b.y);
   if (known.length * LINE > bottom - top + LINE) return;
   known.forEach((end, k) => (end.y = Math.max(end.y, k ? known[k - 1].y + LINE : top + 4)));
   known.reverse().forEach((end, k) => (end.y = Math.min(end.y, k ? known[k - 1].y - LINE : bottom - LINE / 2)));
-  for (const { level, y, end, colour } of known) {
-    const thread = { d: `M${right + 1} ${end}L${right + beside - 2} ${y}`, stroke: colour, class: "name-thread" };
-    picture.append(svg("path", thread));
-    picture.append(svg("text", { x: right + beside, y, class: "end-name", "dominant-baseline": "middle" },
+  for (const { run, level, x, y, end, colour } of known) {
+    const d = `M${x + 1} ${end}H${right + 1}L${right + beside - 2} ${y}`;
+    picture.append(svg("path", { d, stroke: colour, class: "name-thread" }));
+    const mark = comparing(report) ? svg("tspan", { fill: colour }, `${MARKS[run % MARKS.length]} `) : null;
+    picture.append(svg("text", { x: right + beside, y, class: "end-name", "dominant-baseline": "middle" }, mark,
       levelLabel(level)));
   }
+}
+
+/** What executed actions cannot be above. */
+function drawLimit({ plot, picture, toY, left, right }, limit) {
+  const y = toY(limit);
+  plot.append(svg("line", { x1: left, x2: right, y1: y, y2: y, class: "limit" }));
+  picture.append(svg("text", { x: left + 6, y: y + 14, class: "note" }, `largest in the action box: ${number(limit)}`));
 }
 
 /** Lines at what levels ask for, values or bounds: dashed, or with a triangle where dashes tell runs apart; grey where

@@ -9,6 +9,7 @@ import { pointing, Tip } from "./tip.js";
 
 const HEIGHT = 340;
 const MARK = 9; // half the size of a mark, with a little room
+const [LETTER, SPACE, ROW] = [4.2, 6, 16]; // half a letter's width, between names and from row to row, in pixels
 const NEAR = 2.5; // the limit is drawn if it is at most so many times as far as the farthest level
 const FROM_ZERO = 0.5; // the axis begins at no diversity unless the least level is beyond this share of it
 const ALONE = "Final reward"; // of one level there is nothing to choose
@@ -32,20 +33,22 @@ export function decision(report, selection) {
   };
   selection.addEventListener("change", draw);
   redraw(box, draw);
-  const best = report.runs.filter((run) => run.best).map((run) => answered(report, run));
+  const answers = report.levels.length < 2 ? []
+    : report.runs.filter(({ best, answer }) => answer || best).map((run) => answered(report, run));
   const title = report.levels.length > 1 ? report.grouping.question : ALONE;
   const lead = [
     report.statistic.final, drawable.every(({ exact }) => exact) ? "" : OPEN,
     limit ? `More than ${number(bound)} does not fit the action box.` : "",
-    best.join(" "),
+    answers.join(" "),
   ];
   const files = downloads(title, {
-    picture: () => box.querySelector("svg"), legend: () => [], table: () => tableOf(report, drawable),
+    picture: () => box.querySelector("svg"), table: () => tableOf(report, drawable),
+    legend: () => (comparing(report) ? report.runs.map(({ colour, name }) => [colour, "", name]) : []),
   });
   return section("decision", title, lead.filter(Boolean).join(" "), element("figure", { class: "panel" }, box, files));
 }
 
-/** What the seeds say of the best level; its name alone where they are not asked. */
+/** What the seeds say of the levels; the best one's name alone where they are not asked. */
 function answered(report, { name, best, answer }) {
   const text = answer || `Best: ${levelLabel(best)}.`;
   return report.runs.length > 1 ? `${name}: ${text}` : text;
@@ -56,8 +59,8 @@ function tableOf({ grouping, metric }, points) {
   const head = ["run", "level", grouping.axis.title, "reward", "reward low", "reward high", `measured ${metric}`];
   const most = Math.max(...points.map(({ finals }) => finals.length));
   const singles = Array.from({ length: most }, (_, k) => `reward #${k + 1}`);
-  return [[...head, ...singles], ...points.map(({ name, level, x, reward, diversity, finals }) =>
-    [name, level, x, ...reward, diversity[0], ...finals])];
+  return [[...head, ...singles], ...points.map(({ name, level, x, exact, reward, diversity, finals }) =>
+    [name, level, exact ? x : null, ...reward, diversity[0], ...finals])];
 }
 
 function named(report, run, level) {
@@ -76,7 +79,8 @@ function chart(report, points, all, limit, width, tip) {
   const limited = limit && (limit <= NEAR * farthest || farthest === 0);
   const rewards = extremes(all.flatMap(({ reward, finals }) => [...reward, ...finals]));
   const frame = axes({
-    width, height: HEIGHT, y: widened(...rewards, 0.14), xLabel: title, yLabel: "final reward per step",
+    width, height: HEIGHT, y: widened(...rewards, 0.14), xLabel: title,
+    yLabel: `final reward per step${report.grouping.of}`,
     ...(diversity ? fromZero(all, limited ? limit : null) : amongValues(report.grouping.axis, all)),
   });
   if (limited) drawLimit(frame, limit, report.runs[0].bound);
@@ -152,24 +156,51 @@ function drawPoint({ plot, picture, toX, toY }, point, report, tip) {
   picture.append(target);
 }
 
-/** The levels' names beside their marks: within the plot, and where they hide neither marks nor each other. */
-function drawNames({ picture, toX, toY, left, right }, points, all, alone) {
+/** The levels' names beside their marks: within the plot, and where they hide neither marks nor each other; or, where
+ * there is no room for all, in rows above, each with a thread to its mark. */
+function drawNames(frame, points, all, alone) {
+  const { picture, toX, toY, left, right, top: ceiling } = frame;
   const taken = all.map(({ x, reward }) => boxAround(toX(x), toY(reward[0]), MARK, MARK));
+  const names = [];
   for (const { level, best, x, reward, finals } of points) {
     const text = best && alone ? `${levelLabel(level)} · best` : levelLabel(level);
-    const half = 4.2 * text.length;
+    const half = LETTER * text.length;
     const [markX, markY] = [toX(x), toY(reward[0])];
     const top = Math.min(toY(extremes([...reward, ...finals])[1]), markY - 4) - 13;
     const beside = MARK + half + 2;
     const places = [[0, top], [-beside, markY - 10], [beside, markY - 10], [-beside, markY + 10], [beside, markY + 10]];
     const within = (wanted) => Math.min(Math.max(wanted, left + half), right - half);
     const boxes = places.map(([dx, y]) => boxAround(within(markX + dx), y, half, 8));
-    const free = boxes.find((box) => !taken.some((other) => overlap(box, other)));
-    const box = free ?? raised(boxes[0], taken);
-    taken.push(box);
-    const place = { x: box.x, y: box.y, "text-anchor": "middle", "dominant-baseline": "middle" };
+    const box = boxes.find((each) => each.y > ceiling && !taken.some((other) => overlap(each, other)));
+    if (box) taken.push(box);
+    names.push({ text, best, box, half, markX, markY });
+  }
+  const placed = names.every(({ box }) => box) ? names : inRows(frame, names);
+  for (const { text, best, box: { x, y }, thread } of placed) {
+    const place = { x, y, "text-anchor": "middle", "dominant-baseline": "middle" };
+    if (thread) picture.append(svg("path", { d: thread, class: "name-thread", stroke: "var(--muted)" }));
     picture.append(svg("text", { class: best ? "level best" : "level", ...place }, text));
   }
+}
+
+/** Names in order of their marks, in as few rows as hold them. */
+function inRows({ left, right, top }, names) {
+  const ordered = [...names].sort((a, b) => a.markX - b.markX);
+  const needed = (some) => some.reduce((total, { half }) => total + 2 * half + SPACE, 0);
+  const count = Math.max(1, Math.ceil(needed(ordered) / (right - left)));
+  return Array.from({ length: count }, (_, row) => {
+    const own = ordered.filter((_, k) => k % count === row);
+    const y = top + 4 + ROW * row;
+    const xs = own.map(({ markX }) => markX);
+    const apart = (k) => own[k - 1].half + own[k].half + SPACE;
+    for (let k = 0; k < own.length; k++) xs[k] = Math.max(xs[k], k ? xs[k - 1] + apart(k) : left + own[k].half);
+    for (let k = own.length - 1; k >= 0; k--) {
+      xs[k] = Math.min(xs[k], k + 1 < own.length ? xs[k + 1] - apart(k + 1) : right - own[k].half);
+    }
+    return own.map((name, k) => ({
+      ...name, box: { x: xs[k], y }, thread: `M${xs[k]} ${y + 8}L${name.markX} ${name.markY - MARK}`,
+    }));
+  }).flat();
 }
 
 function boxAround(x, y, halfWidth, halfHeight) {
@@ -178,13 +209,6 @@ function boxAround(x, y, halfWidth, halfHeight) {
 
 function overlap(a, b) {
   return Math.abs(a.x - b.x) < a.halfWidth + b.halfWidth && Math.abs(a.y - b.y) < a.halfHeight + b.halfHeight;
-}
-
-/** Moved up until it hits nothing. */
-function raised(box, taken) {
-  let { y } = box;
-  while (taken.some((other) => overlap({ ...box, y }, other))) y -= 2;
-  return { ...box, y };
 }
 
 /** Of each level the highest point: it bears the level's name. */

@@ -2,7 +2,7 @@
 
 import { chooser, element, section, svg } from "./dom.js";
 import { downloads } from "./download.js";
-import { decimalsOf, extremes, interval, levelLabel, linear, percentDecimals, percentInterval } from "./format.js";
+import { decimalsOf, extremes, interval, levelUnder, linear, percentDecimals, percentInterval } from "./format.js";
 import { comparing, levelMark, runMark } from "./selection.js";
 
 const TITLE = "Differences between the runs";
@@ -55,7 +55,7 @@ function table(report, quantities, rows, selection) {
   });
   const [least, greatest] = extremes([0, ...rows.flatMap((row) => row.values[0])]);
   const body = shown.map((row) => element("tr", { "data-level": row.level, "data-run": row.second },
-    element("th", { scope: "row" }, levelMark(report, row.level), levelLabel(row.level)),
+    element("th", { scope: "row" }, levelMark(report, row.level), levelUnder(report, row.level)),
     element("td", { "data-label": "run" },
       element("span", {}, runMark(report, row.second), `${report.runs[row.second].name} − ${base}`)),
     element("td", { "data-label": head[2], class: "number" }, `${row.seeds[1]} and ${row.seeds[0]}`),

@@ -2,13 +2,15 @@
 
 import { floats, quantised } from "./decode.js";
 import { chooser, element, redraw, section, svg } from "./dom.js";
-import { decimalsFor, frames, levelLabel } from "./format.js";
+import { downloads } from "./download.js";
+import { decimalsFor, frames, levelLabel, number } from "./format.js";
 import { colourBar, colourScale } from "./heat.js";
 import { levelMark } from "./selection.js";
 
 const TITLE = "Who differs from whom";
-const LEAD = "The behavioural distance of every two agents, mean over the batch and over seeds. Move the slider to see "
-  + "it grow with the training.";
+const LEAD = "The behavioural distance of every two agents, mean over the batch and over seeds. Seeds number their "
+  + "agents by chance: they are aligned first, so that agents that behave alike in the end have one number. Move the "
+  + "slider to see it grow with the training.";
 const NUMBERED = 6; // up to so many agents each distance is written out
 const ROOM = 18; // for the agents' numbers, in a picture 200 wide
 
@@ -44,15 +46,38 @@ export function distances(report, selection) {
   selection.addEventListener("change", show);
   redraw(grid, show);
   const choices = runs.map(({ index, name }) => [String(index), name]);
+  const files = downloads(TITLE, {
+    table: () => tableOf(runs),
+    panels: () => ({
+      items: panels.filter(({ node }) => !node.hidden).map(({ picture, level }) =>
+        ({ node: picture, name: levelLabel(level) })),
+      note: `Distances of every two agents after ${when.textContent}, colours from 0 to ${number(run.distances.most)}`,
+    }),
+  });
   const picker = runs.length > 1 ? chooser("run", choices, String(runs[0].index), choose) : null;
   return section("distances", TITLE, LEAD, element("div", { class: "row" }, picker, bar.node),
-    grid, element("div", { class: "row controls" }, slider, when));
+    grid, element("div", { class: "row controls" }, slider, when), files);
+}
+
+/** Every distance at every time. */
+function tableOf(runs) {
+  const rows = runs.flatMap(({ name, distances: { agents, frames: times, levels } }) =>
+    Object.entries(levels).flatMap(([level, encoded]) => {
+      const values = quantised(encoded);
+      const pairs = Array.from({ length: agents }, (_, i) => i).flatMap((i) =>
+        Array.from({ length: agents - i - 1 }, (_, k) => [i, i + k + 1]));
+      return [...floats(times)].flatMap((time, moment) => pairs.map(([i, j], k) =>
+        [name, level, time, i, j, values[moment * pairs.length + k].toPrecision(6)]));
+    }));
+  return [["run", "level", "frames", "agent", "other agent", "distance"], ...rows];
 }
 
 function matrix({ text }, { agents, most, levels }, colour, mark) {
   const values = quantised(levels[text]); // (moments, pairs), pairs in the order of the upper triangle
   const pairs = (agents * (agents - 1)) / 2;
-  const picture = svg("svg", { viewBox: `0 0 ${200 + ROOM} ${200 + ROOM}`, class: "matrix", role: "img" });
+  const whole = 200 + ROOM;
+  const size = { width: whole, height: whole, viewBox: `0 0 ${whole} ${whole}` };
+  const picture = svg("svg", { ...size, class: "matrix", role: "img" });
   const caption = element("figcaption", {}, element("span", {}, mark, levelLabel(text)));
   const node = element("figure", { class: "map", "data-level": text }, caption, picture);
   const decimals = Math.min(decimalsFor([most], 4), 3);
@@ -77,7 +102,7 @@ function matrix({ text }, { agents, most, levels }, colour, mark) {
     const text = value === 0 ? "0" : value.toFixed(decimals);
     return [square, label(x + side / 2, y + side / 2, text, share > 0.6 ? "on-light" : "on-dark")];
   };
-  return { node, draw, level: text };
+  return { node, picture, draw, level: text };
 }
 
 function label(x, y, text, name) {

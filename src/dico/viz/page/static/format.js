@@ -45,12 +45,15 @@ export function decimalsFor(values, digits) {
   return largest > 0 ? Math.min(Math.max(digits - 1 - Math.floor(Math.log10(largest)), 0), 8) : 0;
 }
 
-/** Decimals for some intervals: two significant digits of the narrowest, and from three to `most` of the largest. */
+/** Decimals for some intervals: two significant digits of the narrowest, three of what has none, and from three to
+ * `most` of the largest. */
 export function decimalsOf(intervals, most = 5) {
   const halves = known(intervals.map(([, low, high]) => ((low ?? NaN) < high ? (high - low) / 2 : NaN)));
   const sizes = [...intervals.map(([centre]) => centre), ...halves];
   const wanted = halves.length ? decimalsFor([extremes(halves)[0]], 2) : 0;
-  return Math.min(Math.max(wanted, decimalsFor(sizes, 3)), decimalsFor(sizes, most));
+  const bare = intervals.filter(([, low, high]) => !((low ?? NaN) < high));
+  const alone = bare.map(([centre]) => decimalsFor([centre], 3));
+  return Math.min(Math.max(wanted, ...alone, decimalsFor(sizes, 3)), decimalsFor(sizes, most));
 }
 
 /** A centre and its interval, to as many decimals: ± where it is symmetric, else its ends. */
@@ -60,6 +63,7 @@ export function interval([centre, low, high], decimals = decimalsOf([[centre, lo
   if (!Number.isFinite(low ?? NaN) || low === high) return show(centre);
   const half = (high - low) / 2;
   const tiny = Number(half.toFixed(decimals)) === 0; // not zero, whatever the decimals have room for
+  if (tiny && decimals < decimalsFor([half], 1)) return interval([centre, low, high], decimalsFor([half], 1));
   const symmetric = Math.abs(high + low - 2 * centre) <= 1e-4 * Math.max(high - low, 1e-12);
   if (tiny || symmetric) return `${show(centre)} ± ${tiny ? number(half, 2) : show(half)}`;
   return `${show(centre)} [${show(low)}, ${show(high)}]`;
@@ -68,7 +72,7 @@ export function interval([centre, low, high], decimals = decimalsOf([[centre, lo
 /** The same, of shares in per cent, and decimals for several. */
 export function percentInterval(values, decimals = percentDecimals([values])) {
   const text = interval(inPercent(values), decimals);
-  return text === MISSING ? text : `${text} %`;
+  return text === MISSING ? text : `${text}\u00a0%`;
 }
 
 export function percentDecimals(intervals) {
@@ -116,6 +120,11 @@ export function logarithmic([a, b], range) {
 export function levelLabel(text) {
   return text.replace(">=", "≥ ").replace("<=", "≤ ").replace("..", " to ").replace(/^(cos|step):/, "$1: ")
     .replaceAll("->", " → ").replaceAll("@", " @ ");
+}
+
+/** A level below a heading that names what it is a value of. */
+export function levelUnder({ grouping: { title } }, text) {
+  return levelLabel(text.startsWith(`${title}=`) ? text.slice(title.length + 1) : text);
 }
 
 /** A level with the name of what it is a value of, unless its text names that. */

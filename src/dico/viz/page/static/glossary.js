@@ -6,6 +6,7 @@ const WORDS = {
   SND: "System Neural Diversity: the mean distance between the actions (of stochastic policies, their distributions) "
     + "that every two agents would choose at the same observation. 0: all behave alike.",
   desired: "What the team is held to during training and play: a value, bounds, or nothing (free).",
+  "executed SND": "SND of the mean actions as the team executes them, within the action box.",
   measured: "What came out, on the observations that the team collected.",
   free: "Unconstrained: the agents differ as much as their learning makes them.",
   "tracking error": "How far the measured diversity is from the desired one, relative to it.",

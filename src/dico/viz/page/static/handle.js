@@ -14,27 +14,41 @@ export class Handle {
     Object.assign(this, { stage, role, look, move });
     const name = `${role} ${index}`;
     this.arrows = svg("g", { class: "arrows" });
+    stage.pushes.append(this.arrows);
     this.shape = svg("g", {});
+    this.away = svg("g", {});
     this.node = svg("g", {
       class: "handle", tabindex: "0", role: "slider", "aria-label": name, "data-handle": name,
       "aria-valuemin": stage.extent[0], "aria-valuemax": stage.extent[1],
       onkeydown: (event) => this.press(event), onpointerdown: (event) => this.drag(event),
       ontouchstart: (event) => event.preventDefault(), // the page must not scroll away under the finger
-    }, this.shape, this.arrows);
+    }, this.shape, this.away);
   }
 
-  /** Puts it somewhere: `gone` if it was used up, `under` so many others that stand on it. */
+  /** Puts it somewhere: `gone` if it was used up, `under` so many others that stand on it. What left the stage waits at
+   * its edge, with a mark that points to where it is. */
   place({ place: [x, y], gone = false, under = 0 }, action = null) {
     this.now = [x, y];
-    this.node.setAttribute("transform", this.stage.at([x, y]));
+    const away = Math.hypot(...[x, y].map((value, k) => value - this.stage.within([x, y])[k])) > 0;
+    const [u, v] = away ? this.stage.within([x, y], this.look?.radius ?? 0) : [x, y];
+    this.node.setAttribute("transform", this.stage.at([u, v]));
     this.node.setAttribute("aria-valuenow", x.toFixed(2));
     this.node.setAttribute("aria-valuetext", `x ${number(x)}, y ${number(y)}${gone ? ", gone" : ""}`);
+    const { scale, width } = this.stage.view;
     const drawn = `${gone} ${under}`;
-    if (drawn !== this.drawn) this.shape.replaceChildren(...shapesOf(this.look, this.stage.view.scale, gone, under));
+    if (drawn !== this.drawn) this.shape.replaceChildren(...shapesOf(this.look, scale, gone, under));
     this.drawn = drawn;
-    if (!action) return;
-    const there = [action[0], -action[1]].map((value) => value * FULL_ACTION * this.stage.view.width);
-    this.arrows.replaceChildren(arrow(...there, "arrow-edge"), arrow(...there, "action"));
+    this.node.classList.toggle("away", away);
+    this.away.replaceChildren(...(away ? [pointer(x - u, v - y, (this.look?.radius ?? 0) * scale)] : []));
+    this.arrows.replaceChildren();
+    if (!action || away) return;
+    const there = [action[0], -action[1]].map((value) => value * FULL_ACTION * width);
+    const size = Math.hypot(...there);
+    if (size < 1) return;
+    const edge = Math.max((this.look?.radius ?? 0) * scale, SMALLEST) * (1 + WIDER * under);
+    const aside = there.map((value) => (value / size) * edge);
+    this.arrows.setAttribute("transform", `${this.stage.at([u, v])} translate(${aside})`);
+    this.arrows.append(arrow(...there, "arrow-edge"), arrow(...there, "action"));
   }
 
   press(event) {
@@ -85,6 +99,13 @@ function shapesOf(look, scale, gone, under) {
   if (!look.filled) return [grab(Math.max(r, TOUCHABLE)), ring("goal-edge"), ring("goal")];
   const disc = svg("circle", { r: r * (1 + WIDER * under), class: "agent", fill: look.colour });
   return [grab(Math.max(r, TOUCHABLE)), disc];
+}
+
+/** A triangle at the edge of the stage, which points out of it, to something that is there; it stands within. */
+function pointer(right, down, radius) {
+  const turn = (Math.atan2(down, right) * 180) / Math.PI;
+  return svg("path", { d: "M-2 0L-16 9V-9Z", class: "pointer",
+    transform: `rotate(${turn}) translate(${radius})` });
 }
 
 function grab(r) {

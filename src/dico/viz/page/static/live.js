@@ -14,7 +14,8 @@ const OPENING_MS = 900; // after the live part is first seen, it moves once by i
 const LEAD = "These are the trained networks, answering here. Drag anything on the stage (or focus it and use the "
   + "arrow keys), and move the desired diversity.";
 const FINE = 1e-4; // outputs that are right to this are not worth a word
-const SIGNS = "Black arrows: mean actions. Lines: where the agents go from here.";
+const SIGNS = "Black arrows: mean actions. Lines: where the agents go from here. Pale, with a white mark: an agent "
+  + "that left the stage, in that direction.";
 
 export function live(report) {
   const runs = report.runs.filter((run) => run.live?.networks.length);
@@ -44,7 +45,7 @@ class Bench {
     this.engine = new Engine();
     this.choices = choicesOf(report);
     this.colour = colourScale(report.scale);
-    this.bar = colourBar("SND at a place", this.colour, 1);
+    this.bar = colourBar(`SND at a place, ${runs[0].means}`, this.colour, 1);
     this.stages = element("div", { class: "sides" });
     const hint = element("p", { class: "hint" }, `${this.task.hint} ${SIGNS} ${leftOut(runs)}${report.taken}`);
     this.node = element("div", { class: "bench" }, this.controls(), this.stages, this.settings(), hint);
@@ -174,7 +175,7 @@ class Bench {
 
   /** The diversity of the brightest colour, the same on both stages: that of the recorded maps, if it is enough. */
   most() {
-    const recorded = this.runs.map(({ maps }) => maps?.most ?? 0);
+    const recorded = this.runs.map(({ maps }) => (maps?.scene ? maps.most : 0));
     return Math.max(...recorded, ...this.sides.map(({ map }) => map.field?.most ?? 0));
   }
 

@@ -55,10 +55,11 @@ export class LiveMap {
   show(wanted, size, terms) {
     const { policy, extent, desired } = wanted;
     Object.assign(this, { shown: wanted, size, terms });
-    const values = sndAt(policy.scaled(terms, desired), terms.rows, policy.agents, policy.width);
-    const mean = values.reduce((total, value) => total + value, 0) / values.length;
+    const params = policy.scaled(terms, desired);
+    const values = sndAt(params, terms.rows, policy.agents, policy.width);
+    const { snd: mean, executed } = policy.meanSnd(params);
     const [, most] = extremes(values);
-    this.field = { values, mean, most, rows: size, columns: size, extent };
+    this.field = { values, mean, executed, most, rows: size, columns: size, extent };
     this.ready();
   }
 }

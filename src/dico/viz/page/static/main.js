@@ -6,6 +6,7 @@ import { decision } from "./decision.js";
 import { differences } from "./differences.js";
 import { distances } from "./distances.js";
 import { element, section } from "./dom.js";
+import { decimalsOf, interval } from "./format.js";
 import { explainStatic, glossed } from "./glossary.js";
 import { live } from "./live.js";
 import { maps } from "./maps.js";
@@ -64,6 +65,7 @@ window.dico = {
   Random,
   sndAt,
   TASKS,
+  format: { decimalsOf, interval },
   policy: (level, run = 0) => {
     const { networks, controlled } = report.runs[run].live;
     return new Policy(networks.find((network) => network.level === level).policies[controlled]);

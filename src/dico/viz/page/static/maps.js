@@ -1,16 +1,20 @@
 /** Diversity maps: how far apart the agents' actions are at every place, a panel for each level. */
 
-import { quantised } from "./decode.js";
+import { floats, quantised } from "./decode.js";
 import { element, redraw, sceneKey, section, sharp, swatch, tickBox } from "./dom.js";
+import { downloads } from "./download.js";
 import { levelLabel, levelName, number } from "./format.js";
 import { colourBar, colourScale, paintField } from "./heat.js";
-import { Episode, placeOf, viewOf } from "./scene.js";
+import { Episode, placeOf, squareView, viewOf } from "./scene.js";
 import { comparing, runMark } from "./selection.js";
 import { pointing } from "./tip.js";
 
 const TITLE = "Diversity maps";
 const LEAD = "How far apart the agents' policies are at every place where an agent could stand: brighter is more "
   + "different. The same start and the same colours for all levels; point at a map to read a value.";
+const SLICES = "How far apart the agents' policies are over two numbers that an agent observes, where there is no "
+  + "map over positions, for agents see more than where they are: brighter is more different. The same colours for "
+  + "all levels; point at a map to read a value.";
 const UNSCALED = "Under analytical control this is f, which a density places over the box of observations. Below: the "
   + "SND of the same agents' deviations before they are scaled to f, each map from 0 to its own greatest value.";
 
@@ -19,7 +23,7 @@ export function maps(report, selection) {
   if (!runs.length) return section("maps", TITLE, report.missing.maps);
   const colour = colourScale(report.scale);
   const most = Math.max(...runs.map((run) => run.maps.most));
-  const bar = colourBar("SND at a place", colour, most);
+  const bar = colourBar(`SND at each ${runs[0].maps.scene ? "place" : "pair"}, ${runs[0].means}`, colour, most);
   let own = false;
   const panels = [];
   const show = () => panels.forEach(({ update }) => update(own));
@@ -42,14 +46,42 @@ export function maps(report, selection) {
     bar.node.hidden = own;
     show();
   });
-  return section("maps", TITLE, `${LEAD} ${report.taken}`, element("div", { class: "row" }, scale, bar.node), blocks,
-    sceneKey(runs[0].maps.key));
+  const files = downloads(TITLE, {
+    table: () => tableOf(runs),
+    panels: () => ({
+      items: panels.filter(({ node }) => !node.hidden).map(({ picture }) => picture()),
+      note: [own ? "SND: each map in its own colours" : `SND ${runs[0].means}: colours from 0 to ${number(most)}`,
+        ...(runs[0].maps.axes ?? []).map((name, k) => `${["across", "up"][k]}: ${name}`)].join("; "),
+    }),
+  });
+  const lead = runs[0].maps.scene ? LEAD : `${SLICES} ${axesOf(runs[0].maps)}`;
+  return section("maps", TITLE, `${lead} ${report.taken}`, element("div", { class: "row" }, scale, bar.node), blocks,
+    sceneKey(runs[0].maps.key), files);
+}
+
+/** Each cell's middle and value. */
+function tableOf(runs) {
+  const [across, up] = runs[0].maps.axes ?? ["x", "y"];
+  return [["run", "level", across, up, "SND"], ...runs.flatMap(({ name, maps: { panels, rows, columns, extent } }) => {
+    const [left, right, bottom, top] = extent;
+    return panels.flatMap(({ level, values }) => [...quantised(values)].map((value, k) => [
+      name, level, (left + ((right - left) * ((k % columns) + 0.5)) / columns).toPrecision(6),
+      (bottom + ((top - bottom) * (Math.floor(k / columns) + 0.5)) / rows).toPrecision(6), value.toPrecision(6),
+    ]));
+  })];
+}
+
+/** What a map over two observed numbers shows, in words. */
+function axesOf({ axes: [across, up], extent, episodes }) {
+  const [left, right, bottom, top] = extent.map((value) => number(value));
+  return `Across: ${across}, from ${left} to ${right}. Up: ${up}, from ${bottom} to ${top}. All others are held at an `
+    + `observation that occurred. Dots: what was seen in ${episodes} episodes.`;
 }
 
 /** The map of a level: in colours from 0 to `most`, or to its own greatest value if that is null or wanted. */
 function mapPanel(report, run, panel, most, colour, selection) {
   const field = fieldOf(panel, run.maps);
-  const scene = new Episode(run.maps.scene);
+  const scene = run.maps.scene && new Episode(run.maps.scene);
   const mean = `mean ${number(field.mean)}`;
   const label = `Map for ${levelName(report, panel.level)}: ${mean}`;
   const canvas = element("canvas", { role: "img", "aria-label": label });
@@ -60,10 +92,16 @@ function mapPanel(report, run, panel, most, colour, selection) {
   const node = element("figure", { class: "map", "data-level": panel.level },
     element("figcaption", {}, element("span", {}, mark, levelLabel(level.text)), reading), canvas);
   const draw = () => {
-    const view = viewOf(run.maps.extent, canvas.clientWidth);
+    const view = (scene ? viewOf : squareView)(run.maps.extent, canvas.clientWidth);
     canvas.style.height = `${view.height}px`;
-    const under = (context) => paintMap(context, field, scale, colour, view);
-    scene.draw(sharp(canvas, view.width, view.height), view, 0, { trails: false, under });
+    const context = sharp(canvas, view.width, view.height);
+    const under = () => paintMap(context, field, scale, colour, view);
+    if (scene) {
+      scene.draw(context, view, 0, { trails: false, under });
+      return;
+    }
+    under();
+    drawDots(context, floats(panel.dots ?? ""), view);
   };
   pointing(canvas, (event) => {
     const { left, top, width, height } = canvas.getBoundingClientRect();
@@ -82,7 +120,19 @@ function mapPanel(report, run, panel, most, colour, selection) {
     reading.textContent = resting();
     if (canvas.clientWidth) draw();
   };
-  return { node, update };
+  const whose = comparing(report) ? ` of ${run.name}` : "";
+  const picture = () => ({ node: canvas, name: `${levelLabel(level.text)}${whose}: ${resting()}` });
+  return { node, update, picture };
+}
+
+/** Pairs of numbers that were seen. */
+function drawDots(context, seen, { toX, toY }) {
+  context.fillStyle = "rgb(255 255 255 / 70%)";
+  for (let k = 0; k < seen.length; k += 2) {
+    context.beginPath();
+    context.arc(toX(seen[k]), toY(seen[k + 1]), 1.3, 0, 2 * Math.PI);
+    context.fill();
+  }
 }
 
 /** A field of values in cells that tile the extent; `at` takes shares of its width and height. */

@@ -86,6 +86,10 @@ export function sndAt(params, rows, agents, width) {
   return values;
 }
 
+function average(values) {
+  return values.reduce((total, value) => total + value, 0) / values.length;
+}
+
 export class Policy {
   constructor(encoded) {
     const { agents, actions, kind, shared, deviations } = encoded;
@@ -178,6 +182,25 @@ export class Policy {
     const { agents, width } = this;
     const team = agents * width;
     return deviation.map((value, at) => homogeneous[Math.floor(at / team) * width + (at % width)] + scale * value);
+  }
+
+  /** Outputs (rows, agents, width) as the mean actions that are executed: (rows, agents, actions). */
+  executed(params) {
+    const { width, actions } = this;
+    const out = new Float64Array((params.length / width) * actions);
+    for (let at = 0, to = 0; at < params.length; at += width, to += actions) {
+      out.set(this.inBox(params.subarray(at, at + actions)), to);
+    }
+    return out;
+  }
+
+  /** Mean SND of outputs (rows, agents, width), and that of the mean actions that are executed. */
+  meanSnd(params) {
+    const rows = params.length / (this.agents * this.width);
+    return {
+      snd: average(sndAt(params, rows, this.agents, this.width)),
+      executed: average(sndAt(this.executed(params), rows, this.agents, this.actions)),
+    };
   }
 
   everyone(obs, rows, desired = this.trained) {

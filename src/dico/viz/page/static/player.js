@@ -74,7 +74,8 @@ export function player(report) {
   const options = [option("trails", "trails"), ...(mapped ? [option("map underneath", "map")] : [])];
   const lead = [LEAD, ...(recorded.length > 1 ? [CHOOSE] : []), report.taken].join(" ");
   const node = section("episodes", "Episodes", lead,
-    element("div", { class: "screens" }, screens.map((each) => each.node)), sceneKey(recorded[0].run.key),
+    element("div", { class: report.runs.length > 1 ? "screens compared" : "screens" },
+      screens.map((each) => each.node)), sceneKey(recorded[0].run.key),
     element("div", { class: "row controls" }, play, scrub, clock, speed, options));
   refresh();
   return node;

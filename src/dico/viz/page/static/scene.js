@@ -19,6 +19,12 @@ export function viewOf([left, right, bottom, top], width) {
   return { width, height, toX, toY, scale: width / (right - left) };
 }
 
+/** An extent of any shape over a square canvas. */
+export function squareView([left, right, bottom, top], width) {
+  const [toX, toY] = [linear([left, right], [0, width]), linear([bottom, top], [width, 0])];
+  return { width, height: width, toX, toY, scale: 1 };
+}
+
 export class Episode {
   constructor(encoded) {
     Object.assign(this, encoded);

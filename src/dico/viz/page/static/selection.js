@@ -1,7 +1,7 @@
 /** Which levels and runs are shown; every chart listens. */
 
 import { element, svg, swatch } from "./dom.js";
-import { levelLabel, levelName } from "./format.js";
+import { levelName, levelUnder } from "./format.js";
 
 /** How the lines of levels are broken where colours are those of runs, and what marks the points of each run. */
 const DASHES = ["", "2 3", "10 3 2 3", "14 4", "6 2 2 2 2 2", "1 5", "6 6", "2 2 2 8", "14 3 5 3", "5 2 5 9"];
@@ -76,7 +76,7 @@ export function legend(report, selection) {
     return button;
   };
   const levels = report.levels.map(({ text, colour }) =>
-    chip(`level ${text}`, levelMark(report, text, colour), levelLabel(text),
+    chip(`level ${text}`, levelMark(report, text, colour), levelUnder(report, text),
       `Show or hide the members with ${levelName(report, text)}`));
   const repeated = comparing(report) && levels.length > DASHES.length
     ? element("small", { class: "chips-name" },

@@ -16,7 +16,8 @@ const BIBTEX = `@inproceedings{bettini2024controlling,
 export function settings(report) {
   const whose = ({ name }) => (report.runs.length > 1 ? ` of ${name}` : ""); // regions have names of their own
   const runs = report.runs.map((run) => element("div", { class: "panel" },
-    report.runs.length > 1 ? element("h3", {}, run.name) : null, element("p", { class: "muted" }, run.folder),
+    report.runs.length > 1 ? element("h3", {}, run.name) : null,
+    run.folder === run.name ? null : element("p", { class: "muted" }, run.folder),
     ...commands(run, whose(run)),
     details("Configuration", run.config, "none", whose(run)),
     run.machine ? details("Machine", run.machine, "unknown", whose(run)) : element("p", {}, report.missing.machine)));

@@ -20,7 +20,8 @@ export class Side {
     const { engine, report, live } = bench;
     this.loader = new Loader(engine);
     this.map = new LiveMap(engine, () => this.paint());
-    this.slice = new Slice(engine, live.groups[live.controlled], bench.colour, bench.task.perAgent);
+    this.slice = new Slice(engine, live.groups[live.controlled], bench.colour, bench.task.perAgent,
+      bench.choices[opening].run.means);
     this.aheads = new Latest((asked) => engine.ask({ job: "ahead", steps: AHEAD, ...asked }));
     this.fan = new Latest(({ key, obs, desired }) =>
       engine.ask({ job: "terms", key, obs, rows: ARROWS ** 2, desired }));
@@ -30,9 +31,7 @@ export class Side {
     });
     this.slider = new Slider(report.metric, (value) => this.desire(value));
     this.readings = {
-      map: new Reading("SND over this map",
-        "mean over all places shown; equal to the desired value only where the agents were trained to be"),
-      here: new Reading("SND where the agents are", "mean over what each of them sees now"),
+      map: new Reading("SND over this map"), here: new Reading("SND where the agents are"),
       scale: new Reading("scale of the deviations"), earned: new Reading("reward so far"),
     };
     const readings = element("dl", { class: "readings" }, Object.values(this.readings).map(({ node }) => node));
@@ -48,17 +47,19 @@ export class Side {
     this.choose(bench.choices[opening]);
   }
 
-  /** Takes other networks, and the desired diversity that they were trained for, or the one that was. */
+  /** Takes other networks, and the desired diversity that they were trained for: of several the one that was, or the
+   * one told best, or the middle one. */
   choose(family) {
     this.family = family;
-    const { best, summary } = family.run;
+    const { best, summary, box } = family.run;
     const { policy } = this.loader.team(family.run, family.networks[0]);
     const levels = family.trained((network) => this.loader.team(family.run, network).policy);
-    const favourite = summary.find(({ level }) => level === best)?.place ?? levels.at(-1);
+    const told = summary.find(({ level }) => level === best)?.place;
+    const favourite = levels.includes(told) ? told : middleOf(levels, box);
     const several = levels.length > 1;
     const start = several ? (levels.includes(this.desired) ? this.desired : favourite) : policy.trained;
     this.slider.setUp(family.reach, levels);
-    this.desire(several && !levels.includes(start) ? levels.at(-1) : start);
+    this.desire(start);
   }
 
   /** Another desired diversity: with the networks that stay, only the scale changes. */
@@ -164,13 +165,21 @@ export class Side {
     const ratio = `${number(desired)} / ${number(policy.estimateAt(desired))}`;
     const quotient = policy.degree === 1 ? ratio : `(${ratio}) to the power 1/${policy.degree}`;
     const over = this.done ? ", done" : "";
-    const { map, here, earned, steps } = this;
-    this.readings.map.tell(map.field ? number(map.field.mean) : MISSING);
-    this.readings.here.tell(number(here));
+    const { map: { field }, snd, executed, earned, steps } = this;
+    const beside = (value) => `${this.family.run.means}; of executed actions: ${number(value)}`;
+    this.readings.map.tell(field ? number(field.mean) : MISSING, field ? `mean over all places shown, `
+      + `${beside(field.executed)}. Equal to the desired value only where the agents were trained to be` : "");
+    this.readings.here.tell(number(snd), `mean over what each of them sees now, ${beside(executed)}`);
     this.readings.scale.tell(number(policy.scale(desired)),
       `desired ${quotient}, the ${report.metric} of the unscaled deviations as estimated in training`);
     this.readings.earned.tell(number(earned), `in ${steps} steps${over}`);
   }
+}
+
+/** The middle one of the diversities that fit the action box. */
+function middleOf(levels, box) {
+  const within = levels.filter((level) => box === null || level <= box);
+  return within.length ? within[Math.floor(within.length / 2)] : levels[0];
 }
 
 function nearestOf(values, wanted) {

@@ -4,11 +4,11 @@ import { chooser, element, redraw, sharp } from "./dom.js";
 import { number } from "./format.js";
 import { LiveMap } from "./livemap.js";
 import { paintMap } from "./maps.js";
-import { viewOf } from "./scene.js";
+import { squareView } from "./scene.js";
 
 export class Slice {
-  /** `open`: whether it is shown before it is asked for. */
-  constructor(engine, { names, low, high }, colour, open) {
+  /** `open`: whether it is shown before it is asked for; `means`: what SND is of. */
+  constructor(engine, { names, low, high }, colour, open, means) {
     Object.assign(this, { names, low, high, colour, axes: [0, 1], now: null });
     this.map = new LiveMap(engine, () => this.paint());
     this.canvas = element("canvas", { role: "img" });
@@ -18,8 +18,8 @@ export class Slice {
         this.axes[k] = Number(index);
         this.update({ ...this.now, settled: true });
       });
-    const about = element("p", { class: "hint" }, "SND over two of the observed numbers; all others are those that the "
-      + "agent sees now. Ring: where it is.");
+    const about = element("p", { class: "hint" }, `SND over two of the observed numbers, ${means}; all others are `
+      + "those that the agent sees now. Ring: where it is.");
     const plot = element("div", { class: "slice-plot" }, this.ends.y, this.canvas, element("span"), this.ends.x);
     this.node = element("details", { class: "slice", open }, element("summary", {}, "Slice through two observations"),
       element("div", { class: "row" }, axis("across", 0), axis("up", 1)), plot, about);
@@ -55,8 +55,7 @@ export class Slice {
     const width = this.canvas.clientWidth;
     const context = sharp(this.canvas, width, width);
     const [left, right, bottom, top] = field.extent;
-    const view = { ...viewOf([0, 1, 0, 1], width), toX: (x) => ((x - left) / (right - left)) * width,
-      toY: (y) => ((top - y) / (top - bottom)) * width };
+    const view = squareView(field.extent, width);
     paintMap(context, field, field.most, this.colour, view);
     const [x, y] = this.axes;
     ring(context, view.toX(this.now.row[x]), view.toY(this.now.row[y]));

@@ -17,6 +17,7 @@ export class Stage {
     Object.assign(this, { moveTo, settle, handles: new Map() });
     this.canvas = element("canvas", { "aria-hidden": "true" });
     this.lines = svg("g", { "aria-hidden": "true" });
+    this.pushes = svg("g", { "aria-hidden": "true" }); // under all discs, which they would hide where these are small
     this.overlay = svg("svg", { class: "overlay", role: "group", "aria-label": "Things to be dragged" });
     this.node = element("div", { class: "stage" }, this.canvas, this.overlay);
   }
@@ -33,7 +34,8 @@ export class Stage {
   /** Handles are kept while they are moved, and made anew where there are others, or of another size. */
   clear() {
     this.handles.clear();
-    this.overlay.replaceChildren(...this.edge(), this.lines);
+    this.pushes.replaceChildren();
+    this.overlay.replaceChildren(...this.edge(), this.lines, this.pushes);
   }
 
   /** The edge of the world, where the task has one. */
@@ -133,8 +135,10 @@ export class Stage {
     return `translate(${this.view.toX(x)} ${this.view.toY(y)})`;
   }
 
-  within([x, y]) {
+  /** A place on the stage, at least so far from its edge. */
+  within([x, y], margin = 0) {
     const [left, right, bottom, top] = this.extent;
-    return [Math.min(Math.max(x, left), right), Math.min(Math.max(y, bottom), top)];
+    const between = (value, low, high) => Math.min(Math.max(value, low + margin), high - margin);
+    return [between(x, left, right), between(y, bottom, top)];
   }
 }

@@ -2,10 +2,13 @@
 
 import { element, section } from "./dom.js";
 import { downloads } from "./download.js";
-import { decimalsOf, frames, interval, levelLabel, percent, percentDecimals, percentInterval } from "./format.js";
-import { plural } from "./format.js";
+import { decimalsOf, frames, interval, levelLabel, levelUnder, percent } from "./format.js";
+import { percentDecimals, percentInterval, plural } from "./format.js";
 import { glossed } from "./glossary.js";
 import { comparing, levelMark, runMark } from "./selection.js";
+
+const WIDE = 5; // from more columns on, numbers are smaller and break before their intervals
+const UNKNOWN = [null, null, null]; // of a run that does not tell
 
 export function heading({ runs, facts, findings }) {
   const title = runs.length > 1 ? `${runs.length} runs compared` : runs[0].name;
@@ -47,12 +50,14 @@ function tiles(run, { sample }) {
 }
 
 /** The table's numbers, unrounded. */
-function tableRows({ runs, metric, grouping }) {
+function tableRows({ runs, metric, grouping, columns }) {
   const ends = (name) => [name, `${name} low`, `${name} high`];
-  const head = ["run", "level", `${grouping.sample}s`, "diverged", ...ends("reward per step"),
-    ...ends(`measured ${metric}`), ...ends("tracking error")];
+  const head = ["run", "level", `${grouping.sample}s`, "diverged", ...ends(`reward per step${grouping.of}`),
+    ...ends(`measured ${metric}${grouping.of}`), ...ends(`tracking error${grouping.of}`),
+    ...columns.flatMap(({ title }) => ends(title))];
   return [head, ...runs.flatMap((run) => run.summary.map((row) =>
-    [run.name, row.level, row.seeds, row.diverged, ...row.reward, ...row.diversity, ...row.tracking]))];
+    [run.name, row.level, row.seeds, row.diverged, ...row.reward, ...row.diversity, ...row.tracking,
+      ...columns.flatMap(({ key }) => row.more[key] ?? UNKNOWN)]))];
 }
 
 function table(report) {
@@ -68,25 +73,30 @@ function table(report) {
     const pill = best ? element("span", { class: "pill" }, "best") : null;
     return element("tr", { class: best ? "best" : null, "data-level": row.level },
       several ? element("td", { "data-label": "run" }, runMark(report, index), run.name) : null,
-      element("th", { scope: "row" }, levelMark(report, row.level, colour), levelLabel(row.level), pill),
+      element("th", { scope: "row" }, levelMark(report, row.level, colour), levelUnder(report, row.level), pill),
       columns.map(({ name, show }) => element("td", { class: "number", "data-label": name }, show(row))));
   });
-  return element("table", { class: "summary" }, element("thead", {}, head), element("tbody", {}, body));
+  const look = columns.length > WIDE ? "summary wide" : "summary";
+  return element("table", { class: look }, element("thead", {}, head), element("tbody", {}, body));
 }
 
 /** The columns of numbers, each to as many decimals in all rows. */
-function columnsOf({ metric, grouping }, rows) {
-  const aligned = (name) => {
-    const decimals = decimalsOf(rows.map((row) => row[name]));
-    return (row) => interval(row[name], decimals);
+function columnsOf({ metric, grouping, columns }, rows) {
+  const aligned = (of, percent) => {
+    const decimals = (percent ? percentDecimals : decimalsOf)(rows.map(of));
+    return (row) => (percent ? percentInterval : interval)(of(row), decimals);
   };
-  const percents = percentDecimals(rows.map(({ tracking }) => tracking));
-  const columns = [
+  const more = columns.map(({ key, title, percent }) =>
+    ({ name: title, show: aligned((row) => row.more[key] ?? UNKNOWN, percent) }));
+  const acted = more.filter((_, k) => columns[k].key === "snd_acted");
+  const shown = [
     { name: `${grouping.sample}s`, show: ({ seeds }) => String(seeds) },
-    { name: "reward per step", show: aligned("reward") },
-    { name: `measured ${metric}`, show: aligned("diversity") },
-    { name: "tracking error", show: ({ tracking }) => percentInterval(tracking, percents) },
+    { name: `reward per step${grouping.of}`, show: aligned(({ reward }) => reward) },
+    { name: `measured ${metric}${grouping.of}`, show: aligned(({ diversity }) => diversity) },
+    ...acted,
+    { name: `tracking error${grouping.of}`, show: aligned(({ tracking }) => tracking, true) },
+    ...more.filter((each) => !acted.includes(each)),
   ];
   const diverged = { name: "diverged", show: (row) => String(row.diverged) };
-  return rows.some((row) => row.diverged) ? [...columns, diverged] : columns;
+  return rows.some((row) => row.diverged) ? [...shown, diverged] : shown;
 }

@@ -15,7 +15,8 @@ const MARGIN = 1e-3;
 
 export const tag = {
   perAgent: true,
-  hint: "Warm colours: the agents that chase. Green: the one that flees. Dark discs: obstacles.",
+  hint: "Warm colours: the adversaries, which chase and whose diversity is controlled. Green: the one that flees, "
+    + "which is not controlled. Dark discs: obstacles.",
 
   reset(random, { n_agents: agents }) {
     const position = random.places(agents, -BOUND, BOUND);

@@ -1,6 +1,6 @@
 /** A member's policies on its task: what the agents do at a state, and where that leads. */
 
-import { Policy, sndAt } from "./networks.js";
+import { Policy } from "./networks.js";
 import { TASKS } from "./tasks.js";
 
 export class Team {
@@ -32,7 +32,8 @@ export class Team {
     return actions;
   }
 
-  /** Every agent's mean action at a state, as `act` has it, and the mean SND at what the controlled group sees there.
+  /** Every agent's mean action at a state, as `act` has it, and the mean SND at what the controlled group sees there,
+   * of outputs and of executed actions.
    * Each network is asked once, and not again while only the desired diversity moves. */
   survey(state, desired) {
     const { policy } = this;
@@ -44,8 +45,7 @@ export class Team {
       const own = (row * policy.agents + row) * policy.width; // what the agent itself would do at its own observation
       actions[agent] = policy.inBox(params.subarray(own, own + policy.width));
     });
-    const values = sndAt(params, policy.agents, policy.agents, policy.width);
-    return { actions, here: values.reduce((total, value) => total + value, 0) / values.length };
+    return { actions, ...policy.meanSnd(params) };
   }
 
   /** The controlled policy's terms at what its group sees, and what the other groups do. */
