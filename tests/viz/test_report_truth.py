@@ -148,7 +148,7 @@ def test_the_page_says_what_the_seeds_leave_open(tmp_path):
 
     run = write_run(tmp_path / "run", rewards, snd=("0", ">=0.3", "1"), seeds=4, frames=12_000)
     told = payload([run])["runs"][0]["answer"]
-    assert told.startswith("Best: 1; ≥ 0.3 cannot be told from it (4 seeds, 95 %). Diversity pays: ")
+    assert told.startswith("≥ 0.3 and 1 cannot be told apart (4 seeds, 95 %). Diversity pays: ")
     assert payload([run], "iqm")["runs"][0]["answer"] == ""
     few = write_run(tmp_path / "few", rewards, snd=("0", "1"), seeds=2, frames=12_000)
     assert payload([few])["runs"][0]["answer"] == "Highest mean: 1; fewer than three seeds tell no more."
