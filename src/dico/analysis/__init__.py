@@ -24,6 +24,7 @@ from dico.analysis.members import (
     sample_name,
     sample_sizes,
 )
+from dico.analysis.reach import reach_in_words
 from dico.analysis.statistics import STATISTICS, Band, aggregate, interquartile_mean
 from dico.analysis.tracking import relative_error, scheduled_values, tracking_error
 
@@ -32,6 +33,6 @@ __all__ = [
     "best_in_words", "best_level", "bounds_of", "check_comparable", "compared", "controlled_group",
     "controlled_metric", "curves", "desired_of", "differences", "diverged", "final", "frames", "group_fields",
     "in_order", "interquartile_mean", "level_of", "levels", "marl_eval", "of_level", "outcomes", "over_box",
-    "range_of", "relative_error", "rliable_curves", "rliable_scores", "sample_name", "sample_sizes",
-    "scheduled_values", "sentences", "summary", "tracking_error", "wall_seconds",
+    "range_of", "reach_in_words", "relative_error", "rliable_curves", "rliable_scores", "sample_name",
+    "sample_sizes", "scheduled_values", "sentences", "summary", "tracking_error", "wall_seconds",
 ]  # fmt: skip

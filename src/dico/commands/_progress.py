@@ -14,8 +14,10 @@ from rich.live import Live
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from dico.analysis import reach_in_words
 from dico.commands._estimate import iteration_seconds
-from dico.members import level_text, member_of, text_of, varying
+from dico.kinds import KINDS
+from dico.members import controlled_groups, level_text, member_of, text_of, varying
 from dico.metrics import METRICS
 from dico.scale.following import Following
 from dico.tasks import OUTCOMES
@@ -82,7 +84,11 @@ class Display(ABC):
         self.population = population
         self.compiling, self.estimated = population.stage.compiles, False
         self.say(_title(population, folder) + self.remark)
-        if not isinstance(population, Following) and population.stage.device.type == "cpu":
+        if isinstance(population, Following):
+            return
+        if beyond := _beyond(population):
+            self.say(beyond)
+        if population.stage.device.type == "cpu":
             self._warn(iteration_seconds(population), population)
 
     def _warn(self, each: float, population: AnyPopulation) -> None:
@@ -241,6 +247,21 @@ def _mean(rows: Sequence[dict[str, Any]], name: str) -> str:
 
 def _total(population: Shown) -> int:
     return population.config.iterations * population.config.frames_per_batch
+
+
+def _beyond(population: AnyPopulation) -> str:
+    """What to know of desired values that executed actions cannot have; nothing if there are none.
+
+    Deterministic policies warn of it themselves.
+    """
+    config, teams = population.config, {learner.team.name: learner.team for learner in population.learners}
+    if config.metric != "snd" or KINDS[config.policy_kind].width == 1:
+        return ""
+    chosen = controlled_groups({name: team.n_agents for name, team in teams.items()}, config.controlled)
+    desired = [member.constraint for member in config.members]
+    told = (reach_in_words(desired, team.n_agents, team.low, team.high, config.policy_kind)
+            for name, team in teams.items() if name in chosen)  # fmt: skip
+    return next(filter(None, told), "")
 
 
 def _title(population: Shown, folder: Path) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from dico.analysis import bounds_of, controlled_group, controlled_metric, in_order
+from dico.analysis import controlled_group, controlled_metric, reach_in_words
 from dico.bounds import MaxSND, max_snd
 from dico.kinds import KINDS
 from dico.runs import Run
@@ -38,17 +38,10 @@ def beyond(run: Run) -> str:
     >>> beyond(run)
     ''
     """
-    limit = room(run)
-    if limit is None:
+    if room(run) is None:
         return ""
-    levels = in_order(member.constraint for member in run.members)
-    unreachable = ", ".join(each for each in levels if limit.upper_bound < bounds_of(each)[0])
-    if not unreachable:
-        return ""
-    largest = f"the largest SND in the action box, {limit.upper_bound:.3g}"
-    if KINDS[_group(run)["kind"]].width > 1:
-        return f"desired {unreachable} is of means before the tanh; executed actions differ by less than {largest}"
-    return f"desired {unreachable} is beyond {largest}: means lie outside it, and executed actions differ less"
+    group, desired = _group(run), (member.constraint for member in run.members)
+    return reach_in_words(desired, group["n_agents"], group["low"], group["high"], group["kind"])
 
 
 def _group(run: Run) -> Mapping[str, Any]:
