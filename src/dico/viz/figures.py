@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 
 from dico.analysis import (
     align,
+    answer_of,
     bounds_of,
     check_comparable,
     in_order,
@@ -32,11 +33,10 @@ from dico.viz.curves import (
     plot_reward,
     plot_tracking,
 )
-from dico.viz.decision import plot_decision
+from dico.viz.decision import decision_legend, plot_decision, set_apart
 from dico.viz.distances import DISTANCE, distance_scale, matrices, plot_distances
 from dico.viz.end_labels import label_ends
-from dico.viz.labels import levels_title
-from dico.viz.limits import max_snd_limit
+from dico.viz.limits import beyond, max_snd_limit
 from dico.viz.maps import colour_bar
 from dico.viz.selection import Selection, one_of_each, shown_of
 from dico.viz.style import (
@@ -110,24 +110,29 @@ def draw_tracking(run: Run, stat: str = "mean", *, seeds: bool = False) -> Figur
         return figure
 
 
-def draw_decision(runs: Sequence[Run], stat: str = "mean") -> Figure:
+def draw_decision(runs: Run | Sequence[Run], stat: str = "mean") -> Figure:
     """Final reward against desired diversity, or against the number that varies instead."""
+    runs = [runs] if isinstance(runs, Run) else runs
     check_comparable(runs)
     runs = align(runs)
     with use_style():
         figure = new_figure(6.4, 3.3)
         axes = plot_decision(figure.subplots(), runs, stat)
-        title = levels_title(runs[0]) if len(runs) == 1 else "run"
-        legend = axes.legend(title=title, loc="upper left", bbox_to_anchor=(1.01, 1.0), alignment="left")
-        for marker in legend.get_lines() if len(runs) == 1 else []:
-            marker.set_markersize(7)  # those that surround others are larger in the plot
+        legend = decision_legend(axes, runs)
         facts = [[what(run), so_far(run), seeds_in_words(run)] for run in runs]
         common = [each[0] for each in zip(*facts, strict=True) if len(set(each)) == 1]
         if len(runs) > 1:
-            for text, own in zip(legend.get_texts(), facts, strict=True):
+            for text, own in zip(legend.get_texts(), facts, strict=False):
                 text.set_text("\n  ".join([text.get_text(), *(fact for fact in own if fact not in common)]))
         dots = "" if all(seeds_in_words(run) == ONE for run in runs) else f"dots: {sample_name(*runs)}s"
-        told = [statistic(runs, stat), dots, "last tenth of the iterations", *_key(runs), _far_limit(axes, runs[0])]
+        told = [
+            statistic(runs, stat),
+            dots,
+            "last tenth of the iterations",
+            *_key(runs, stat),
+            _far_limit(axes, runs[0]),
+            *_beyond(runs),
+        ]
         caption(figure, _join([*common, *told]))
         return figure
 
@@ -186,16 +191,19 @@ def _label_lines(figure: Figure, run: Run) -> None:
     level_legend(figure.axes[-1], run)
 
 
-def _key(runs: Sequence[Run]) -> list[str]:
+def _key(runs: Sequence[Run], stat: str) -> list[str]:
     """What the marks of a decision plot mean, of those that are there."""
+    pale = len(runs) == 1 and stat == "mean" and set_apart(answer_of(runs[0]))
+    discs = ["on pale discs: any of these may be best"] if pale else []
     if not axis_of(runs).diversity:
-        return []
+        return discs
     every = {level.desired for run in runs for level in summary(run)}
     spread = " (with its interval)" if any(seeds_in_words(run) != ONE for run in runs) else ""
     moving = {desired for desired in every if is_scheduled(desired)}
     bounds = any(len(set(bounds_of(desired))) > 1 for desired in every - {"free"} - moving)
     landed = [*(["free"] if "free" in every else []), *(["a schedule"] if moving else [])]
     return [
+        *discs,
         *([f"diamonds: {' or '.join(landed)} where its diversity landed{spread}"] if landed else []),
         *(["horizontal lines: from bound to bound or the measured value"] if bounds else []),
     ]
@@ -207,6 +215,11 @@ def _far_limit(axes: Axes, run: Run) -> str:
     if limit is None or limit.value <= axes.get_xlim()[1]:
         return ""
     return f"largest SND in the action box: {limit.upper_bound:.3g}"
+
+
+def _beyond(runs: Sequence[Run]) -> list[str]:
+    """What to know of levels that executed actions cannot have, once."""
+    return list(dict.fromkeys(filter(None, map(beyond, runs)))) if axis_of(runs).diversity else []
 
 
 def _join(parts: Sequence[str]) -> str:

@@ -13,7 +13,7 @@ SIZE = (6.4, 3.6)
 Plot = Callable[..., Axes]
 
 
-def on_axes(legend: Callable[[Axes, Run], None] | None = None) -> Callable[[Plot], Plot]:
+def on_axes(legend: Callable[[Axes, Any], Any] | None = None) -> Callable[[Plot], Plot]:
     """Let a plot be called without axes: it then has a figure of its own, in our style, which a notebook shows.
 
     What it is of, a run or several, is checked first; ``legend`` is drawn too where the axes are its own.
@@ -35,7 +35,7 @@ def on_axes(legend: Callable[[Axes, Run], None] | None = None) -> Callable[[Plot
             with use_style():
                 axes = pyplot.subplots(figsize=SIZE, layout="constrained")[1]
                 plot(axes, *arguments, **options)
-                if legend is not None and isinstance(first, Run):
+                if legend is not None:
                     legend(axes, first)
             return axes
 
