@@ -15,7 +15,7 @@ from dico._files import plain
 from dico.analysis.measured import final
 from dico.analysis.members import FREE, bounds_of, levels, of_level
 from dico.analysis.simultaneous import Means, greatest
-from dico.analysis.statistics import FEWEST
+from dico.analysis.statistics import FEWEST, decimals_of
 from dico.runs import Run
 
 HOMOGENEOUS = "0"
@@ -188,7 +188,7 @@ def in_digits(effect: float, low: float, high: float) -> tuple[str, str, str]:
     half = (high - low) / 2
     if not (np.isfinite(half) and half > 0):
         return f"{effect:+z.4g}", f"{low:z.4g}", f"{high:z.4g}"
-    worth = max(0, 1 - int(np.floor(np.log10(half))))
+    worth = decimals_of(half)
     hides = [decimals for decimals in range(worth, worth + MORE) if any(_hidden(end, decimals) for end in (low, high))]
     decimals = worth + len(hides) if len(hides) < MORE else worth
     ends = (f"{end:.1g}" if _hidden(end, decimals) else f"{end:z.{decimals}f}" for end in (low, high))

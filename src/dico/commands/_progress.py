@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from statistics import mean
 from typing import Any
 
 from rich.console import Console, Group
@@ -15,6 +14,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.table import Table
 
 from dico.analysis import reach_in_words
+from dico.commands._digits import mean_text
 from dico.commands._estimate import iteration_seconds
 from dico.kinds import KINDS
 from dico.members import controlled_groups, level_text, member_of, text_of, varying
@@ -39,7 +39,7 @@ Shown = AnyPopulation | Following
 
 
 def level_table(rows: Sequence[dict[str, Any]], title: str | None = None) -> Table:
-    """Desired and measured diversity and reward of each level, the mean over its seeds.
+    """Desired, measured and executed diversity and reward of each level, the mean over its seeds.
 
     A level is all members that differ in nothing but the seed; numbers in which members differ have columns too. Of
     many levels some are shown, evenly chosen, and their number is told.
@@ -57,8 +57,10 @@ def level_table(rows: Sequence[dict[str, Any]], title: str | None = None) -> Tab
         table.add_column(name, justify="right")
     told = [name for name in OUTCOMES if any(name in row for row in rows)]  # of the task, so of all groups alike
     episodes = ["return"] if any("return" in row for row in rows) else []
+    executed = ["snd_acted"] if "snd_acted" in rows[0] else []
+    titles = [*(f"measured {_title_of(metric)}" for metric in metrics), *(["executed SND"] if executed else [])]
     for group in groups:
-        for name in (*(f"measured {_title_of(metric)}" for metric in metrics), "reward per step", *episodes):
+        for name in (*titles, "reward per step", *episodes):
             table.add_column(f"{group} {name}".strip(), justify="right")
     for name in told:
         table.add_column(name, justify="right")
@@ -68,7 +70,7 @@ def level_table(rows: Sequence[dict[str, Any]], title: str | None = None) -> Tab
         cells = [first.constraint, *(text_of(first, name) for name in varied), seeds]
         for group in groups:
             own = [row for row in members if row.get("group", "") == group]
-            cells += [_mean(own, name) for name in (*metrics, "reward", *episodes)]
+            cells += [_mean(own, name) for name in (*metrics, *executed, "reward", *episodes)]
         table.add_row(*cells, *(_mean(members, name) for name in told))
     return table
 
@@ -242,7 +244,7 @@ def _mean(rows: Sequence[dict[str, Any]], name: str) -> str:
     if all(row.get("diverged") for row in rows):
         return "diverged"
     values = [row[name] for row in rows if row.get(name) is not None and not row.get("diverged")]
-    return f"{mean(values):.4f}" if values else ""
+    return mean_text(values) if values else ""
 
 
 def _total(population: Shown) -> int:
