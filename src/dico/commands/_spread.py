@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from statistics import fmean, stdev
 from typing import Any
 
+from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from dico._files import plain
@@ -14,6 +15,9 @@ from dico.tasks import OUTCOMES
 
 NUMBERS = ("snd", "snd_acted", "reward", "return", "steps")
 """What is summarised of each level; a controlled metric other than SND comes first, what the task tells last."""
+
+NARROWEST = 8
+"""Letters in a line of a column of numbers, at least: in a narrow terminal ends of lines would be cut off."""
 
 
 def spread(rows: Sequence[dict[str, Any]], metric: str = "snd") -> list[dict[str, Any]]:
@@ -54,7 +58,8 @@ def spread(rows: Sequence[dict[str, Any]], metric: str = "snd") -> list[dict[str
 def spread_table(levels: Sequence[dict[str, Any]], title: str, metric: str = "snd") -> Table:
     """As a table: mean ± standard deviation over seeds, in as many digits as these are worth."""
     caption = "± over seeds, from three on; of fewer each is shown"
-    table = Table(title=title, title_justify="left", caption=caption, caption_justify="left")
+    table = Table(title=title, title_justify="left", caption=caption, caption_justify="left", box=SIMPLE_HEAD,
+                  padding=0)  # fmt: skip
     grouped = any("group" in level for level in levels)
     names = {
         metric: f"measured {metric.upper() if len(metric) <= 3 else metric}", "snd_acted": "executed SND",
@@ -62,7 +67,8 @@ def spread_table(levels: Sequence[dict[str, Any]], title: str, metric: str = "sn
     }  # fmt: skip
     names = {name: text for name, text in names.items() if name in levels[0]}
     for column in ("level", *(["group"] if grouped else []), "seeds", *names.values(), "return, over episodes ±"):
-        table.add_column(column, justify="left" if column in ("level", "group") else "right")
+        text = column in ("level", "group", "seeds")
+        table.add_column(column, justify="left" if text else "right", min_width=None if text else NARROWEST)
     for level in levels:
         seeds = f"{level['seeds']}" + (f" ({level['diverged']} diverged)" if level["diverged"] else "")
         cells = [_cell(level[name]["values"]) for name in names]
