@@ -29,13 +29,15 @@ from dico.analysis import (
     scheduled_values,
     tracking_error,
 )
+from dico.bounds import MaxSND
 from dico.runs import Member, Run, RunError
 from dico.schedules import is_scheduled
 from dico.viz.colours import level_colours, level_patterns
 from dico.viz.end_labels import label_ends, room_of_names
 from dico.viz.labels import level_label, levels_title, metric_name
+from dico.viz.limits import executed_limit, limit_is_near, max_snd_limit
 from dico.viz.own_axes import on_axes
-from dico.viz.style import DIVERGED, FAINT, in_thousands, lost, plain_numbers
+from dico.viz.style import DIVERGED, FAINT, INK, in_thousands, lost, plain_numbers
 
 DASHED: dict[str, Any] = {"linestyle": (0, (4, 3)), "linewidth": 1.1}
 THIN: dict[str, Any] = {"linewidth": 0.7, "alpha": 0.6}
@@ -68,15 +70,35 @@ def named_legend(axes: Axes, run: Run) -> None:
 
 @on_axes(named_legend)
 def plot_reward(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = False) -> Axes:
-    """Mean reward per step of each batch; ``seeds`` adds every seed as a thin line."""
+    """Mean reward per step of each batch; ``seeds`` adds every seed as a thin line.
+
+    Args:
+        axes: to draw into; without any, the plot has a figure of its own, with a legend.
+        run: a run, as ``dico.load`` gives it.
+        stat: of the seeds: ``mean``, with standard deviation, or ``iqm``, with a 95 % bootstrap interval.
+        seeds: add each seed as a thin line.
+
+    Returns:
+        The axes.
+    """
     axes.set_title("Reward")
     axes.set_ylabel("reward per step")
     return _plot(axes, run, "reward", stat, seeds)
 
 
 @on_axes(named_legend)
-def plot_outcome(axes: Axes, run: Run, name: str, stat: str = "mean", *, seeds: bool = False) -> Axes:
+def plot_outcome(axes: Axes, run: Run, name: str = "return", stat: str = "mean", *, seeds: bool = False) -> Axes:
     """What the episodes came to that ended in each batch: return, success or coverage (:func:`dico.analysis.outcomes`).
+
+    Args:
+        axes: to draw into; without any, the plot has a figure of its own, with a legend.
+        run: a run, as ``dico.load`` gives it.
+        name: return, success or coverage: one of :func:`dico.analysis.outcomes`.
+        stat: of the seeds: ``mean``, with standard deviation, or ``iqm``, with a 95 % bootstrap interval.
+        seeds: add each seed as a thin line.
+
+    Returns:
+        The axes.
 
     >>> plot_outcome(run, "success").get_ylabel()
     'share of episodes in which all agents reach their goals'
@@ -94,16 +116,56 @@ def plot_diversity(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = Fa
     Where levels are so many that their own lines are broken, these are thin instead.
 
     The line of a schedule is what its members desired of each batch, on average.
+
+    Args:
+        axes: to draw into; without any, the plot has a figure of its own, with a legend.
+        run: a run, as ``dico.load`` gives it.
+        stat: of the seeds: ``mean``, with standard deviation, or ``iqm``, with a 95 % bootstrap interval.
+        seeds: add each seed as a thin line.
+
+    Returns:
+        The axes.
     """
     axes.set_title("Diversity")
     axes.set_ylabel(f"measured {metric_name(run)}")
     _plot_desired(axes, run)
-    return _plot(axes, run, controlled_metric(run), stat, seeds)
+    return _plot_limit(_plot(axes, run, controlled_metric(run), stat, seeds), max_snd_limit(run))
+
+
+@on_axes(named_legend)
+def plot_executed_diversity(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = False) -> Axes:
+    """SND of the mean actions as they are executed, and its limit, the largest SND in the action box, if it is near.
+
+    Args:
+        axes: to draw into; without any, the plot has a figure of its own, with a legend.
+        run: a run, as ``dico.load`` gives it.
+        stat: of the seeds: ``mean``, with standard deviation, or ``iqm``, with a 95 % bootstrap interval.
+        seeds: add each seed as a thin line.
+
+    Returns:
+        The axes.
+    """
+    if not tells_executed(run):
+        raise RunError(f"{run.folder} has no SND of executed actions, which newer versions keep")
+    axes.set_title("SND of executed actions")
+    axes.set_ylabel("SND of executed actions")
+    return _plot_limit(_plot(axes, run, "snd_acted", stat, seeds), executed_limit(run))
 
 
 @on_axes(named_legend)
 def plot_box_diversity(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = False) -> Axes:
-    """Diversity over the box of analytical control (eq:snd_continuous), with dashed lines at the desired values."""
+    """Diversity over the box of analytical control (eq:snd_continuous), with dashed lines at the desired values.
+
+    Args:
+        axes: to draw into; without any, the plot has a figure of its own, with a legend.
+        run: a run, as ``dico.load`` gives it.
+        stat: of the seeds: ``mean``, with standard deviation, or ``iqm``, with a 95 % bootstrap interval.
+        seeds: add each seed as a thin line.
+
+    Returns:
+        The axes.
+    """
+    _check_boxed(run)
     axes.set_title("Diversity over the box")
     axes.set_ylabel("SND over the box")
     _plot_desired(axes, run)
@@ -112,7 +174,18 @@ def plot_box_diversity(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool 
 
 @on_axes(named_legend)
 def plot_outside(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = False) -> Axes:
-    """The share of observations outside the box of analytical control, where nothing is guaranteed."""
+    """The share of observations outside the box of analytical control, where nothing is guaranteed.
+
+    Args:
+        axes: to draw into; without any, the plot has a figure of its own, with a legend.
+        run: a run, as ``dico.load`` gives it.
+        stat: of the seeds: ``mean``, with standard deviation, or ``iqm``, with a 95 % bootstrap interval.
+        seeds: add each seed as a thin line.
+
+    Returns:
+        The axes.
+    """
+    _check_boxed(run)
     axes.set_title("Outside the box")
     axes.set_ylabel("share of observations")
     plotted = _plot(axes, run, "outside", stat, seeds)
@@ -122,7 +195,17 @@ def plot_outside(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = Fals
 
 @on_axes(level_legend)
 def plot_tracking(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = False) -> Axes:
-    """How far the measured diversity is from the desired one, in per cent of that; free desires nothing."""
+    """How far the measured diversity is from the desired one, in per cent of that; free desires nothing.
+
+    Args:
+        axes: to draw into; without any, the plot has a figure of its own, with a legend.
+        run: a run, as ``dico.load`` gives it.
+        stat: of the seeds: ``mean``, with standard deviation, or ``iqm``, with a 95 % bootstrap interval.
+        seeds: add each seed as a thin line.
+
+    Returns:
+        The axes.
+    """
     axes.set_title("Tracking error")
     axes.set_ylabel(f"|{'over the box' if over_box(run) else 'measured'} - desired| / desired")
     plotted = _plot(axes, run, "tracking", stat, seeds, values=tracking_error(run), shown=_desires)
@@ -134,7 +217,17 @@ def plot_tracking(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = Fal
 
 @on_axes(level_legend)
 def plot_action_bound_violation(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = False) -> Axes:
-    """How far the farthest agent's mean action lies outside the action box, on average."""
+    """How far the farthest agent's mean action lies outside the action box, on average.
+
+    Args:
+        axes: to draw into; without any, the plot has a figure of its own, with a legend.
+        run: a run, as ``dico.load`` gives it.
+        stat: of the seeds: ``mean``, with standard deviation, or ``iqm``, with a 95 % bootstrap interval.
+        seeds: add each seed as a thin line.
+
+    Returns:
+        The axes.
+    """
     axes.set_title("Action-bound violation")
     axes.set_ylabel("distance outside the box")
     return _from_zero(_plot(axes, run, "action_bound_violation", stat, seeds))
@@ -148,14 +241,35 @@ def check_told(run: Run, name: str) -> str:
     return told[name]
 
 
+def _check_boxed(run: Run) -> None:
+    if not over_box(run):
+        raise RunError(f"{run.folder} has no box of observations: train with --control analytical")
+
+
 def desires(run: Run) -> bool:
     """Whether any member desires a diversity: free does not."""
     return any(map(_desires, run.members))
 
 
+def tells_executed(run: Run) -> bool:
+    """Whether the run has the diversity of executed actions."""
+    return any(row.get("snd_acted") is not None for row in run.rows())
+
+
 def patterned(run: Run) -> bool:
     """Whether levels are so many that the patterns of their lines tell them apart too."""
     return any(level_patterns(levels(run)).values())
+
+
+def _plot_limit(axes: Axes, limit: MaxSND | None) -> Axes:
+    """A line at the largest SND in the action box, if it leaves the curves their room."""
+    top = float(axes.dataLim.y1)
+    if limit is not None and np.isfinite(top) and limit_is_near(limit.upper_bound, top):
+        axes.axhline(limit.upper_bound, color=INK, linewidth=1.1, zorder=1.2)
+        axes.text(0.02, limit.upper_bound, f"largest in the action box: {limit.upper_bound:.3g}", fontsize=7, color=INK,
+                  transform=axes.get_yaxis_transform(), va="bottom", gid="limit")  # fmt: skip
+        axes.set_ylim(top=max(axes.get_ylim()[1], 1.1 * limit.upper_bound))
+    return axes
 
 
 def _plot_desired(axes: Axes, run: Run) -> None:

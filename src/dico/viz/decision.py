@@ -15,8 +15,8 @@ from dico.runs import Run
 from dico.viz.axis import Axis, axis_of
 from dico.viz.colours import level_colours, run_colour
 from dico.viz.labels import level_label, levels_title, run_names
-from dico.viz.limits import max_snd_limit
-from dico.viz.own_axes import on_axes
+from dico.viz.limits import limit_is_near, max_snd_limit
+from dico.viz.own_axes import on_axes, several
 from dico.viz.style import FAINT, INK, lost, plain_numbers
 
 ALIKE = "#ecdfae"
@@ -29,8 +29,6 @@ SAME_PLACE = 0.005
 """Points nearer than this share of the whole range hide each other."""
 NAME_ROOM = 9
 """Height of a line's name, in points."""
-NEAR = 2.5
-"""The limit is drawn if it is at most so many times as far as the farthest level: else levels would be crowded."""
 FROM_ZERO = 0.5
 """The axis begins at no diversity unless the least level stands beyond this share of it."""
 TICKS_APART = 0.08
@@ -39,7 +37,7 @@ TICKS_APART = 0.08
 
 def decision_legend(axes: Axes, runs: Run | Sequence[Run]) -> Legend:
     """What tells levels apart, or several runs, beside the axes."""
-    every = _several(runs)
+    every = several(runs)
     legend = axes.legend(title=levels_title(every[0]) if len(every) == 1 else "run", loc="upper left",
                          bbox_to_anchor=(1.01, 1.0), alignment="left")  # fmt: skip
     for marker in legend.get_lines():
@@ -60,8 +58,16 @@ def plot_decision(axes: Axes, runs: Run | Sequence[Run], stat: str = "mean") -> 
 
     A level with a value stands at that value, one with bounds spans them, and free stands where its diversity landed.
     Where one number varies and the desired diversity does not, levels stand at that number, and there is no limit.
+
+    Args:
+        axes: to draw into; without any, the plot has a figure of its own, with a legend.
+        runs: a run, or several to compare.
+        stat: of the seeds: ``mean``, with standard deviation, or ``iqm``, with a 95 % bootstrap interval.
+
+    Returns:
+        The axes.
     """
-    runs = align(_several(runs))
+    runs = align(several(runs))
     along = axis_of(runs)
     axes.set_xlabel(along.title)
     axes.set_ylabel("final reward per step")
@@ -93,15 +99,6 @@ def plot_decision(axes: Axes, runs: Run | Sequence[Run], stat: str = "mean") -> 
         axes.text(0.5, 0.5, "all members diverged", transform=axes.transAxes, ha="center", va="center", color=FAINT)
         axes.set_yticks([])
     return axes
-
-
-def limit_is_near(limit: float, farthest: float) -> bool:
-    """Whether an axis that reaches to the limit would leave the levels their room.
-
-    >>> limit_is_near(2.8, 1.5), limit_is_near(2.8, 0.3), limit_is_near(2.8, 0.0)
-    (True, False, True)
-    """
-    return limit <= NEAR * farthest or farthest == 0
 
 
 def _plot_seeds(axes: Axes, along: Axis, run: Run, ended: Sequence[LevelSummary], colours: dict[str, str]) -> None:
@@ -212,10 +209,6 @@ def _tell(
 def set_apart(found: Answer | None) -> bool:
     """Whether several levels cannot be told from the best, and others can."""
     return found is not None and len(found.alike) > 1 and found.outcome != "not separable"
-
-
-def _several(runs: Run | Sequence[Run]) -> list[Run]:
-    return [runs] if isinstance(runs, Run) else list(runs)
 
 
 def _share(axes: Axes, x: float) -> float:

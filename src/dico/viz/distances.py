@@ -9,8 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.colors import Normalize
 
 from dico.analysis import controlled_group, frames
-from dico.analysis.alignment import square
+from dico.analysis.alignment import align_agents, renumber, square
 from dico.runs import Run, RunError
+from dico.viz.own_axes import not_of_run, of_run
 from dico.viz.style import MAP
 
 DISTANCE = "mean W₂ distance"
@@ -19,6 +20,7 @@ NUMBERED = 6
 """Up to so many agents, each distance is written out."""
 
 
+@of_run
 def matrices(run: Run) -> Float[np.ndarray, "members iterations n n"]:
     """The symmetric matrix of mean W2 distances in the controlled group, of each member after each iteration.
 
@@ -33,14 +35,37 @@ def matrices(run: Run) -> Float[np.ndarray, "members iterations n n"]:
     return square(run.metric("distances", controlled_group(run)).numpy())
 
 
+def mean_matrix(every: Float[np.ndarray, "seeds n n"]) -> Float[np.ndarray, "n n"]:
+    """The mean over seeds, whose agents are numbered by chance: brought together are those that behave alike.
+
+    A seed without distances yet is left out, unless none has any.
+
+    >>> mean_matrix(square(np.array([[1.0, 5.0, 5.0], [5.0, 5.0, 1.0]]))).tolist()
+    [[0.0, 1.0, 5.0], [1.0, 0.0, 5.0], [5.0, 5.0, 0.0]]
+    """
+    known = every[np.isfinite(every).all((1, 2))]
+    if not len(known):
+        return every[0]
+    return renumber(known[:, None], align_agents(known)).mean(0)[0]
+
+
 def distance_scale(shown: Sequence[Float[np.ndarray, "..."]]) -> Normalize:
     """One colour scale for several matrices, from 0."""
     highest = max((float(np.nanmax(each)) for each in shown if np.isfinite(each).any()), default=0.0)
     return Normalize(0.0, highest if highest > 1e-6 else 1.0)
 
 
+@not_of_run("axes and a matrix", "draw_distances(run)")
 def plot_distances(axes: Axes, matrix: Float[np.ndarray, "n n"], scale: Normalize | None = None) -> Axes:
     """A heat map of the distances between agents, with the numbers in it; by default on a colour scale of its own.
+
+    Args:
+        axes: to draw into.
+        matrix: a distance for every two agents.
+        scale: of the colours; by default the plot's own.
+
+    Returns:
+        The axes.
 
     >>> from dico.viz.style import new_figure
     >>> axes = plot_distances(new_figure(3, 3).subplots(), np.array([[0.0, 0.5], [0.5, 0.0]]))

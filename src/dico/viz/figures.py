@@ -11,11 +11,14 @@ from dico.analysis import (
     answer_of,
     bounds_of,
     check_comparable,
+    diverged,
     in_order,
     level_of,
+    of_level,
     outcomes,
     over_box,
     sample_name,
+    sample_sizes,
     summary,
 )
 from dico.runs import Run
@@ -28,16 +31,20 @@ from dico.viz.curves import (
     plot_action_bound_violation,
     plot_box_diversity,
     plot_diversity,
+    plot_executed_diversity,
     plot_outcome,
     plot_outside,
     plot_reward,
     plot_tracking,
+    tells_executed,
 )
 from dico.viz.decision import decision_legend, plot_decision, set_apart
-from dico.viz.distances import DISTANCE, distance_scale, matrices, plot_distances
+from dico.viz.distances import DISTANCE, distance_scale, matrices, mean_matrix, plot_distances
 from dico.viz.end_labels import label_ends
-from dico.viz.limits import beyond, max_snd_limit
+from dico.viz.kept import selection_of
+from dico.viz.limits import beyond, executed_limit, max_snd_limit
 from dico.viz.maps import colour_bar
+from dico.viz.own_axes import of_run, several
 from dico.viz.selection import Selection, one_of_each, shown_of
 from dico.viz.style import (
     ONE,
@@ -57,20 +64,41 @@ from dico.viz.trajectories import PICTURES, moments, plot_strip
 from dico.viz.views import aspect_of, extent_within, legend
 
 
+@of_run
 def draw_curves(run: Run, stat: str = "mean", *, seeds: bool = False) -> Figure:
-    """Reward and measured diversity against frames."""
+    """Reward, measured diversity and, where the run tells it, that of executed actions, against frames.
+
+    Args:
+        run: a run, as ``dico.load`` gives it.
+        stat: of the seeds: ``mean``, with standard deviation, or ``iqm``, with a 95 % bootstrap interval.
+        seeds: add each seed as a thin line.
+
+    Returns:
+        The figure, with a caption.
+    """
+    plots = [plot_reward, plot_diversity, *([plot_executed_diversity] if tells_executed(run) else [])]
     with use_style():
-        figure = new_figure(7.4, 2.8)
-        left, right = figure.subplots(1, 2)
-        plot_reward(left, run, stat, seeds=seeds)
-        plot_diversity(right, run, stat, seeds=seeds)
+        figure = new_figure(0.6 + 3.2 * len(plots), 2.8)
+        for axes, plot in zip(figure.subplots(1, len(plots)), plots, strict=True):
+            plot(axes, run, stat, seeds=seeds)
         _label_lines(figure, run)
-        caption(figure, _join([what(run), seeds_in_words(run), statistic([run], stat), so_far(run), _dashed(run)]))
+        told = [_dashed(run), _far_executed(figure.axes[-1], run) if len(plots) > 2 else ""]
+        caption(figure, _join([what(run), seeds_in_words(run), statistic([run], stat), so_far(run), *told]))
         return figure
 
 
+@of_run
 def draw_outcomes(run: Run, stat: str = "mean", *, seeds: bool = False) -> Figure:
-    """What episodes came to against frames: return, success, coverage, as far as the run tells."""
+    """What episodes came to against frames: return, success, coverage, as far as the run tells.
+
+    Args:
+        run: a run, as ``dico.load`` gives it.
+        stat: of the seeds: ``mean``, with standard deviation, or ``iqm``, with a 95 % bootstrap interval.
+        seeds: add each seed as a thin line.
+
+    Returns:
+        The figure, with a caption.
+    """
     with use_style():
         told = outcomes(run)
         figure = new_figure(2.6 + 2.4 * len(told), 2.8)
@@ -82,8 +110,18 @@ def draw_outcomes(run: Run, stat: str = "mean", *, seeds: bool = False) -> Figur
         return figure
 
 
+@of_run
 def draw_box(run: Run, stat: str = "mean", *, seeds: bool = False) -> Figure:
-    """Analytical control: diversity over its box beside that on rollouts, and how much lies outside the box."""
+    """Analytical control: diversity over its box beside that on rollouts, and how much lies outside the box.
+
+    Args:
+        run: a run, as ``dico.load`` gives it.
+        stat: of the seeds: ``mean``, with standard deviation, or ``iqm``, with a 95 % bootstrap interval.
+        seeds: add each seed as a thin line.
+
+    Returns:
+        The figure, with a caption.
+    """
     with use_style():
         figure = new_figure(9.6, 2.8)
         plots = (plot_box_diversity, plot_diversity, plot_outside)
@@ -95,8 +133,18 @@ def draw_box(run: Run, stat: str = "mean", *, seeds: bool = False) -> Figure:
         return figure
 
 
+@of_run
 def draw_tracking(run: Run, stat: str = "mean", *, seeds: bool = False) -> Figure:
-    """Tracking error and action-bound violation against frames; the latter alone where nothing is desired."""
+    """Tracking error and action-bound violation against frames; the latter alone where nothing is desired.
+
+    Args:
+        run: a run, as ``dico.load`` gives it.
+        stat: of the seeds: ``mean``, with standard deviation, or ``iqm``, with a 95 % bootstrap interval.
+        seeds: add each seed as a thin line.
+
+    Returns:
+        The figure, with a caption.
+    """
     with use_style():
         plots = [plot_tracking, plot_action_bound_violation] if desires(run) else [plot_action_bound_violation]
         figure = new_figure(7.4 if len(plots) > 1 else 4.7, 2.8)
@@ -111,9 +159,16 @@ def draw_tracking(run: Run, stat: str = "mean", *, seeds: bool = False) -> Figur
 
 
 def draw_decision(runs: Run | Sequence[Run], stat: str = "mean") -> Figure:
-    """Final reward against desired diversity, or against the number that varies instead."""
-    runs = [runs] if isinstance(runs, Run) else runs
-    check_comparable(runs)
+    """Final reward against desired diversity, or against the number that varies instead.
+
+    Args:
+        runs: a run, or several to compare.
+        stat: of the seeds: ``mean``, with standard deviation, or ``iqm``, with a 95 % bootstrap interval.
+
+    Returns:
+        The figure, with a caption.
+    """
+    check_comparable(runs := several(runs))
     runs = align(runs)
     with use_style():
         figure = new_figure(6.4, 3.3)
@@ -137,8 +192,18 @@ def draw_decision(runs: Run | Sequence[Run], stat: str = "mean") -> Figure:
         return figure
 
 
-def draw_trajectories(selection: Selection, seed: int = 0, *, pictures: int = PICTURES) -> Figure:
-    """An episode of each level from left to right, all from the same start."""
+def draw_trajectories(selection: Selection | Run, seed: int = 0, *, pictures: int = PICTURES) -> Figure:
+    """An episode of each level from left to right, all from the same start.
+
+    Args:
+        selection: a run, or members of one that ``dico.viz.choose`` gives.
+        seed: of the start.
+        pictures: how many of each episode.
+
+    Returns:
+        The figure, with a caption.
+    """
+    selection = selection_of(selection)
     recording = selection.record(seed)
     lengths = [recording.length(k) for k in range(len(selection.members))]
     steps = moments(lengths, pictures)
@@ -159,10 +224,24 @@ def draw_trajectories(selection: Selection, seed: int = 0, *, pictures: int = PI
         return figure
 
 
+@of_run
 def draw_distances(run: Run, seed: int | None = None) -> Figure:
-    """Who differs from whom at the end, in one seed of each level."""
-    members, every = one_of_each(run, (), seed), matrices(run)
-    shown = {level_of(run, member): every[member.index, -1] for member in members}
+    """Who differs from whom at the end of each level: the mean over seeds, as on the page, or one seed.
+
+    Args:
+        run: a run, as ``dico.load`` gives it.
+        seed: of the one to show; by default the mean over all.
+
+    Returns:
+        The figure, with a caption.
+    """
+    members, every = one_of_each(run, (), seed), matrices(run)[:, -1]
+    shown = {level_of(run, member): every[member.index] for member in members}
+    if seed is None:
+        sound = ~diverged(run)
+        shown = {level: mean_matrix(every[of_level(run, level) & sound]) for level in shown}
+    of_one = seed is not None or max(sample_sizes(run)) == 1
+    whose = shown_of(run, members) if of_one else f"{seeds_in_words(run)}, mean with agents that behave alike together"
     scale = distance_scale(list(shown.values()))
     with use_style():
         figure, axes = level_panels(len(shown), label=0.5)
@@ -172,7 +251,7 @@ def draw_distances(run: Run, seed: int | None = None) -> Figure:
             each.set_xlabel("agent")
         axes[0].set_ylabel("agent")
         colour_bar(figure, axes, DISTANCE)
-        caption(figure, f"{what(run)}, {shown_of(run, members)}, {so_far(run)}")
+        caption(figure, f"{what(run)}, {whose}, {so_far(run)}")
         return figure
 
 
@@ -207,6 +286,14 @@ def _key(runs: Sequence[Run], stat: str) -> list[str]:
         *([f"diamonds: {' or '.join(landed)} where its diversity landed{spread}"] if landed else []),
         *(["horizontal lines: from bound to bound or the measured value"] if bounds else []),
     ]
+
+
+def _far_executed(axes: Axes, run: Run) -> str:
+    """The limit of executed actions in words, where it is too far to be drawn."""
+    limit = executed_limit(run)
+    if limit is None or any(text.get_gid() == "limit" for text in axes.texts):
+        return ""
+    return f"largest SND in the action box: {limit.upper_bound:.3g}"
 
 
 def _far_limit(axes: Axes, run: Run) -> str:

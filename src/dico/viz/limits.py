@@ -8,6 +8,9 @@ from dico.bounds import MaxSND, max_snd
 from dico.kinds import KINDS
 from dico.runs import Run
 
+NEAR = 2.5
+"""The limit is drawn if it is at most so many times as far as the farthest level: else levels would be crowded."""
+
 
 def room(run: Run) -> MaxSND | None:
     """The largest SND of actions in the box; None where another metric is controlled, or an agent is alone.
@@ -16,10 +19,17 @@ def room(run: Run) -> MaxSND | None:
     >>> round(limit.value, 3), limit.exact
     (2.828, True)
     """
+    return executed_limit(run) if controlled_metric(run) == "snd" else None
+
+
+def executed_limit(run: Run) -> MaxSND | None:
+    """The largest SND that executed actions can have, of policies of any kind; None of a lone agent.
+
+    >>> round(executed_limit(run).value, 3)
+    2.828
+    """
     group = _group(run)
-    if controlled_metric(run) != "snd" or group["n_agents"] < 2:
-        return None
-    return max_snd(group["n_agents"], group["low"], group["high"])
+    return max_snd(group["n_agents"], group["low"], group["high"]) if group["n_agents"] > 1 else None
 
 
 def max_snd_limit(run: Run) -> MaxSND | None:
@@ -30,6 +40,15 @@ def max_snd_limit(run: Run) -> MaxSND | None:
     >>> max_snd_limit(run)  # of tanh-squashed Gaussians
     """
     return room(run) if KINDS[_group(run)["kind"]].width == 1 else None
+
+
+def limit_is_near(limit: float, farthest: float) -> bool:
+    """Whether an axis that reaches to the limit would leave the levels their room.
+
+    >>> limit_is_near(2.8, 1.5), limit_is_near(2.8, 0.3), limit_is_near(2.8, 0.0)
+    (True, False, True)
+    """
+    return limit <= NEAR * farthest or farthest == 0
 
 
 def beyond(run: Run) -> str:
