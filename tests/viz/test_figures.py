@@ -18,11 +18,10 @@ from dico.analysis.fields import diversity_field
 from dico.runs import RunError, load
 from dico.viz.colours import level_colours
 from dico.viz.curves import plot_diversity, plot_executed_diversity, plot_tracking
-from dico.viz.distances import matrices
+from dico.viz.distances import draw_distances, matrices
 from dico.viz.figures import (
     draw_curves,
     draw_decision,
-    draw_distances,
     draw_tracking,
     draw_trajectories,
 )

@@ -33,6 +33,7 @@ if TYPE_CHECKING:  # the public names; each is imported when it is first used, f
     from dico.viz.curves import plot_reward as plot_reward
     from dico.viz.curves import plot_tracking as plot_tracking
     from dico.viz.decision import plot_decision as plot_decision
+    from dico.viz.distances import draw_distances as draw_distances
     from dico.viz.distances import matrices as matrices
     from dico.viz.distances import plot_distances as plot_distances
     from dico.viz.end_labels import label_ends as label_ends
@@ -41,7 +42,6 @@ if TYPE_CHECKING:  # the public names; each is imported when it is first used, f
     from dico.viz.figures import draw_box as draw_box
     from dico.viz.figures import draw_curves as draw_curves
     from dico.viz.figures import draw_decision as draw_decision
-    from dico.viz.figures import draw_distances as draw_distances
     from dico.viz.figures import draw_outcomes as draw_outcomes
     from dico.viz.figures import draw_tracking as draw_tracking
     from dico.viz.figures import draw_trajectories as draw_trajectories

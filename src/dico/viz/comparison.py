@@ -21,8 +21,8 @@ from dico.analysis import (
 )
 from dico.runs import Run
 from dico.viz.colours import run_colour
-from dico.viz.curves import plot_band
 from dico.viz.labels import level_label, levels_title, listed, metric_name, run_names, unequal_lengths
+from dico.viz.lines import plot_band
 from dico.viz.own_axes import on_axes, several
 from dico.viz.style import (
     DIVERGED,

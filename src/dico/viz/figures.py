@@ -11,14 +11,11 @@ from dico.analysis import (
     answer_of,
     bounds_of,
     check_comparable,
-    diverged,
     in_order,
     level_of,
-    of_level,
     outcomes,
     over_box,
     sample_name,
-    sample_sizes,
     summary,
 )
 from dico.runs import Run
@@ -39,17 +36,14 @@ from dico.viz.curves import (
     tells_executed,
 )
 from dico.viz.decision import decision_legend, plot_decision, set_apart
-from dico.viz.distances import DISTANCE, distance_scale, matrices, mean_matrix, plot_distances
 from dico.viz.end_labels import label_ends
 from dico.viz.kept import selection_of
 from dico.viz.limits import beyond, executed_limit, max_snd_limit
-from dico.viz.maps import colour_bar
 from dico.viz.own_axes import of_run, several
-from dico.viz.selection import Selection, one_of_each, shown_of
+from dico.viz.selection import Selection
 from dico.viz.style import (
     ONE,
     caption,
-    level_panels,
     level_title,
     new_figure,
     panels,
@@ -221,37 +215,6 @@ def draw_trajectories(selection: Selection | Run, seed: int = 0, *, pictures: in
             figure,
             ", ".join([*who(selection), f"start {seed}", "actions by the mean", *legend(selection.task, scenes[0])]),
         )
-        return figure
-
-
-@of_run
-def draw_distances(run: Run, seed: int | None = None) -> Figure:
-    """Who differs from whom at the end of each level: the mean over seeds, as on the page, or one seed.
-
-    Args:
-        run: a run, as ``dico.load`` gives it.
-        seed: of the one to show; by default the mean over all.
-
-    Returns:
-        The figure, with a caption.
-    """
-    members, every = one_of_each(run, (), seed), matrices(run)[:, -1]
-    shown = {level_of(run, member): every[member.index] for member in members}
-    if seed is None:
-        sound = ~diverged(run)
-        shown = {level: mean_matrix(every[of_level(run, level) & sound]) for level in shown}
-    of_one = seed is not None or max(sample_sizes(run)) == 1
-    whose = shown_of(run, members) if of_one else f"{seeds_in_words(run)}, mean with agents that behave alike together"
-    scale = distance_scale(list(shown.values()))
-    with use_style():
-        figure, axes = level_panels(len(shown), label=0.5)
-        for each, (level, matrix) in zip(axes, shown.items(), strict=True):
-            plot_distances(each, matrix, scale)
-            each.set_title(level_title(run, level))
-            each.set_xlabel("agent")
-        axes[0].set_ylabel("agent")
-        colour_bar(figure, axes, DISTANCE)
-        caption(figure, f"{what(run)}, {whose}, {so_far(run)}")
         return figure
 
 

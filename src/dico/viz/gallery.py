@@ -12,11 +12,11 @@ from dico.runs import Run, RunError, Summary
 from dico.tasks import MappedTask
 from dico.viz.comparison import draw_compared_curves, draw_differences
 from dico.viz.cross_play import draw_cross_play
+from dico.viz.distances import draw_distances
 from dico.viz.figures import (
     draw_box,
     draw_curves,
     draw_decision,
-    draw_distances,
     draw_outcomes,
     draw_tracking,
     draw_trajectories,
