@@ -96,7 +96,8 @@ def test_levels_that_executed_actions_cannot_have_are_told_of_before_a_training(
     assert "executed actions can" not in out
 
 
-def test_the_table_shows_the_controlled_metric(capsys, tmp_path):
+def test_the_table_shows_the_controlled_metric(capsys, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
     _, out, _ = dico(capsys, "train", "navigation", *SMALL, "--metric", "hse", "--run", tmp_path / "run")
     assert "desired HSE" in out
     assert "measured HSE" in out

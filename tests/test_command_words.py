@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import shutil
 import subprocess
 import sys
@@ -311,6 +312,14 @@ def test_eval_tells_the_spread(capsys, tmp_path, monkeypatch):
     assert told["levels"][0]["snd_acted"]["values"] == acted
     assert "executed SND" in out
     assert told["levels"][0]["return"]["over_episodes"] > 0
+
+
+def test_no_number_is_cut_off_in_80_columns(capsys, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    _, out, _ = dico(capsys, "train", "tag", *WORDS, "--run", tmp_path / "run", "--device", "cpu")
+    assert not re.search(r"\d…", out)
+    _, out, _ = dico(capsys, "eval", tmp_path / "run", "--episodes", "5")
+    assert not re.search(r"\d…", out)
 
 
 def test_of_two_seeds_eval_has_no_interval(capsys, tmp_path, monkeypatch):

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console, Group
 from rich.live import Live
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
@@ -50,7 +51,7 @@ def level_table(rows: Sequence[dict[str, Any]], title: str | None = None) -> Tab
         title = f"{f'{title}; ' if title else ''}{len(levels)} of {len(every)} levels"
     groups = list(dict.fromkeys(row.get("group", "") for row in rows))
     metrics = [name for name in METRICS if name in rows[0]]  # SND, and the controlled metric where that is another
-    table = Table(title=title, title_justify="left")
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=0)  # narrow: numbers are not cut off
     table.add_column(f"desired {_title_of(metrics[-1])}")
     varied = [name for name in _varying(rows) if name != "constraint"]
     for name in (*varied, "seeds"):
