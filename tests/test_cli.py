@@ -87,7 +87,17 @@ def test_the_preset_is_taken_however_it_is_written(capsys, tmp_path):
         assert load(run).config["tau"] == 0.01
 
 
-def test_the_table_shows_the_controlled_metric(capsys, tmp_path):
+def test_levels_that_executed_actions_cannot_have_are_told_of_before_a_training(capsys, tmp_path):
+    few = [*SMALL[: SMALL.index("--snd")], "--seeds", "1"]
+    _, out, _ = dico(capsys, "train", "navigation", *few, "--snd", "1", "5", ">=4", "--run", tmp_path / "far")
+    told = "executed actions can have an SND of at most 2.83: the desired >=4, 5 is of means before the tanh"
+    assert told in out
+    _, out, _ = dico(capsys, "train", "navigation", *few, "--snd", "1", "--run", tmp_path / "near")
+    assert "executed actions can" not in out
+
+
+def test_the_table_shows_the_controlled_metric(capsys, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
     _, out, _ = dico(capsys, "train", "navigation", *SMALL, "--metric", "hse", "--run", tmp_path / "run")
     assert "desired HSE" in out
     assert "measured HSE" in out

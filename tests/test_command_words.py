@@ -2,15 +2,18 @@
 
 import json
 import math
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from statistics import fmean, stdev
 
 import pytest
 from command_line import dico, parse
 from rich.console import Console
 
+from dico.bounds import max_snd
 from dico.commands._progress import LiveProgress, PlainProgress, make_progress
 from dico.runs import RunError, load
 from dico.training.config import Config
@@ -290,7 +293,8 @@ def test_a_notebook_gets_plain_lines(monkeypatch):
 
 def test_eval_tells_the_spread(capsys, tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
-    dico(capsys, "train", "tag", *WORDS, "--run", tmp_path / "run", "--device", "cpu")
+    _, out, _ = dico(capsys, "train", "tag", *WORDS, "--seeds", "3", "--run", tmp_path / "run", "--device", "cpu")
+    assert "executed SND" in out
     file = tmp_path / "numbers" / "eval.json"
     status, out, err = dico(capsys, "eval", tmp_path / "run", "--episodes", "5", "--json", file)
     assert status == 0, err
@@ -298,14 +302,37 @@ def test_eval_tells_the_spread(capsys, tmp_path, monkeypatch):
     assert f"wrote {file}" in out
     told = json.loads(file.read_text())
     assert [(level["level"], level["group"], level["seeds"]) for level in told["levels"][:2]] == [
-        ("0", told["levels"][0]["group"], 2),
-        ("0", told["levels"][1]["group"], 2),
+        ("0", told["levels"][0]["group"], 3),
+        ("0", told["levels"][1]["group"], 3),
     ]
     own = [row for row in told["members"] if row["constraint"] == "0" and row["group"] == told["levels"][0]["group"]]
-    first, second = (row["return"] for row in own)
-    assert told["levels"][0]["return"]["mean"] == pytest.approx((first + second) / 2)
-    assert told["levels"][0]["return"]["over_seeds"] == pytest.approx(abs(first - second) / 2**0.5)
+    returns, acted = ([row[name] for row in own] for name in ("return", "snd_acted"))
+    assert told["levels"][0]["return"]["mean"] == pytest.approx(fmean(returns))
+    assert told["levels"][0]["return"]["over_seeds"] == pytest.approx(stdev(returns))
+    assert told["levels"][0]["snd_acted"]["values"] == acted
+    assert "executed SND" in out
     assert told["levels"][0]["return"]["over_episodes"] > 0
+
+
+def test_no_number_is_cut_off_in_80_columns(capsys, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    _, out, _ = dico(capsys, "train", "tag", *WORDS, "--run", tmp_path / "run", "--device", "cpu")
+    assert not re.search(r"\d…", out)
+    _, out, _ = dico(capsys, "eval", tmp_path / "run", "--episodes", "5")
+    assert not re.search(r"\d…", out)
+
+
+def test_of_two_seeds_eval_has_no_interval(capsys, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    dico(capsys, "train", "navigation", *WORDS, "--run", tmp_path / "run", "--device", "cpu")
+    _, out, _ = dico(capsys, "eval", tmp_path / "run", "--episodes", "5", "--json", tmp_path / "eval.json")
+    told = json.loads((tmp_path / "eval.json").read_text())["levels"][1]
+    assert " ± " not in out.replace("over episodes ±", "").replace("± over seeds", "")
+    assert told["reward"]["over_seeds"] is None
+    assert ", ".join(f"{value:.4f}" for value in told["reward"]["values"]) in out
+    bound = max_snd(2, [-1, -1], [1, 1]).value
+    assert all(acted < min(bound, means) for acted, means in zip(*(told[name]["values"] for name in
+               ("snd_acted", "snd")), strict=True))  # fmt: skip
 
 
 def test_what_a_folder_says_is_text_in_a_list(capsys, tmp_path):

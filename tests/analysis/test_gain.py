@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made_up import made_up
 
-from dico.analysis import answer, answer_of, sentences
+from dico.analysis import answer, answer_of, best_in_words, sentences
 from dico.analysis.gain import in_digits
 from dico.viz.page.finding import _verdict
 
@@ -97,8 +97,19 @@ def test_what_it_says_of_clear_numbers():
     told = found.to_json()
     assert told["level"] == 1.0
     assert told["alike"] == [0.3, 1.0]
-    assert sentences(found)[0] == "best: 1; 0.3 cannot be told from it (4 seeds, 95 %)"
+    assert sentences(found)[0] == "0.3 and 1 cannot be told apart (4 seeds, 95 %)"
+    assert best_in_words(found, lambda level: f"<{level}>") == "<0.3> and <1> cannot be told apart"
     assert "diversity pays: the best diversity has +1.01 reward" in sentences(found)[1]
+
+
+def test_a_best_level_is_named_only_if_it_is_told_apart_from_all_others():
+    for found in sweeps("one is best", 4):
+        assert (found.best == found.level) == (len(found.alike) == 1)
+        assert ("best: " in best_in_words(found)) == ("best: " in sentences(found)[0]) == (found.best is not None)
+    nothing = next(found for found in sweeps("nothing matters", 4) if found.outcome == "not separable")
+    assert (nothing.best, best_in_words(nothing)) == (None, "no level can be told from another")
+    some = next(found for found in sweeps("several are best", 4) if 3 < len(found.alike) < len(LEVELS))
+    assert best_in_words(some) == f"{len(some.alike)} levels cannot be told apart"
 
 
 def test_free_may_be_best_and_then_nothing_beats_it():

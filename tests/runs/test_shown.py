@@ -35,6 +35,14 @@ def test_a_table_for_notebooks_is_escaped(run):
     assert "<script>" not in strange._repr_html_()
 
 
+def test_episodes_are_told_in_a_line(run):
+    played = run.play(snd=0.3, seed=0, episodes=5)
+    assert repr(played).startswith(f"{type(played).__name__}(members 1, episodes 5 each, steps ")
+    assert len(repr(played)) < 200
+    assert "tensor" not in repr(played) + played._repr_html_()
+    assert "<td" in played._repr_html_()
+
+
 def test_desired_diversities_are_numbers_in_a_frame(run):
     frame = run.frame()
     last = frame[(frame.iteration == 2) & (frame.seed == 0)].set_index("constraint")

@@ -47,6 +47,19 @@ def test_a_level_has_one_colour_in_every_report():
     assert len(set(level_colours(["0.3, tau=0.1", "0.3, tau=0.01"]).values())) == 2
 
 
+def test_a_value_of_another_field_has_one_colour_in_every_report():
+    taus = ("0.0001", "0.001", "0.01", "0.1")
+    among = level_colours([f"tau={tau}" for tau in taus])
+    assert (
+        level_colours(["tau=0.01"])["tau=0.01"]
+        == among["tau=0.01"]
+        == level_colours(["tau=0.01", "tau=0.5"])["tau=0.01"]
+    )
+    colours = [oklab(colour) for colour in among.values()]
+    assert min(np.linalg.norm(one - other) for one, other in pairwise(colours)) > 10
+    assert len(set(level_colours(["gamma=0.9", "gamma=0.99", "gamma=0.999"]).values())) == 3  # too near: by rank
+
+
 @pytest.mark.parametrize("background", ["#ffffff", "#14171c"])
 def test_every_colour_stands_out_from_paper_and_screen(background):
     for colour in level_colours(LEVELS).values():
@@ -70,3 +83,6 @@ def test_neighbouring_levels_differ_to_the_eye():
     patterns = list(level_patterns(nine).values())
     assert all(one != other for one, other in pairwise(patterns))
     assert set(level_patterns(nine[:3]).values()) == {()}
+    far, near = (level_colours(["0", *pair]) for pair in (("6", "40"), ("4", "5")))
+    assert np.linalg.norm(oklab(far["6"]) - oklab(far["40"])) > 4 > np.linalg.norm(oklab(near["4"]) - oklab(near["5"]))
+    assert level_patterns(["0", "4", "5"])["4"] != level_patterns(["0", "4", "5"])["5"]

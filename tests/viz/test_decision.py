@@ -5,6 +5,8 @@ from dataclasses import replace
 import pytest
 from drawn import known_fixture, legend_of, lost, said, steady, texts
 from folders import write_run
+from matplotlib import pyplot
+from matplotlib.text import Text
 
 from dico.analysis import best_level, final
 from dico.bounds import max_snd
@@ -17,12 +19,17 @@ from dico.viz.style import new_figure, save
 known = known_fixture()
 
 
+def standing(figure, gid):
+    """Where marks of a kind stand."""
+    return [line.get_xdata()[0] for line in figure.axes[0].get_lines() if line.get_gid() == gid]
+
+
 def test_the_limit_is_the_largest_snd_of_the_box(known):
     clamped = replace(known, groups=({**known.groups[0], "kind": "deterministic"},))
-    axes = plot_decision(new_figure(4, 3).subplots(), [clamped])
+    axes = draw_decision([clamped]).axes[0]
     (drawn,) = (line for line in axes.get_lines() if line.get_gid() == "limit")
     assert drawn.get_xdata()[0] == max_snd_limit(clamped).value == max_snd(2, [-1, -1], [1, 1]).value
-    assert "largest SND in the action box: 2.83" in said(axes.figure)
+    assert "largest SND in the action box: 2.83" in said(axes.figure)  # beside the axes, where no mark is
 
 
 def test_means_before_a_tanh_have_no_limit(known):
@@ -57,11 +64,22 @@ def test_levels_that_cannot_be_told_from_the_best_are_named(tmp_path):
 
     run = write_run(tmp_path / "run", alike, snd=("0", "0.5", "1", "free"), seeds=4)
     figure = draw_decision([run])
-    assert "best: 1, not told apart from 0.5" in texts(figure)
-    (band,) = (patch for patch in figure.axes[0].patches if patch.get_gid() == "alike")
-    assert (band.get_x(), band.get_width()) == (0.5, 0.5)
+    assert "0.5 and 1 cannot be told apart" in texts(figure)
+    assert standing(figure, "alike") == [0.5, 1.0]  # and not free, whose diversity is between or beyond
+    assert standing(figure, "best") == []
+    assert "on pale discs: any of these may be best" in said(figure)
+    assert "best" not in said(draw_decision([run], "iqm"))
     none = write_run(tmp_path / "none", lambda level, seed, _: {"reward": seed, "snd": 1.0}, seeds=3)
-    assert "highest: 0, none told apart" in texts(draw_decision([none]))
+    figure = draw_decision([none])
+    assert "no level can be told from another" in texts(figure)
+    assert standing(figure, "alike") == standing(figure, "best") == []
+
+
+def test_of_two_seeds_no_level_is_named(tmp_path):
+    figure = draw_decision(write_run(tmp_path / "run", steady, seeds=2))
+    assert "too few seeds to tell levels apart" in texts(figure)
+    assert "best" not in said(figure)
+    assert standing(figure, "best") == []
 
 
 def test_several_runs_are_compared_by_name(known, tmp_path):
@@ -72,7 +90,11 @@ def test_several_runs_are_compared_by_name(known, tmp_path):
     assert [path.stem for path in written[:3]] == ["decision", "curves", "differences"]
     figure = draw_decision([known, other])
     assert legend_of(figure) == ["known\n  3 seeds", "other\n  2 seeds"]  # all that differs
-    assert "highest: 0.5 (known)" in texts(figure)
+    assert "known: best: 0.5\nother: too few seeds to tell levels apart" in texts(figure)
+    assert standing(figure, "best") == [0.5]
+    drawn = plot_decision([known, other])  # a figure of its own
+    assert [text.get_text() for text in drawn.get_legend().get_texts()] == ["known", "other"]
+    pyplot.close("all")
     for words in ("navigation, IPPO, after 240,000 frames, mean and", "diamonds: free where its diversity landed"):
         assert words in said(figure)
 
@@ -103,6 +125,19 @@ def test_levels_in_one_place_surround_each_other(tmp_path):
     assert "horizontal lines: from bound to bound" in said(figure)
 
 
+def test_neighbouring_levels_have_marks_of_one_size(tmp_path):
+    crowd = ("0", "0.1", "0.2", "0.3", "5")
+    run = write_run(tmp_path / "run", lambda level, *_: {"reward": -float(level), "snd": float(level)}, snd=crowd)
+    marks = [line for line in draw_decision(run).axes[0].get_lines() if line.get_gid() in crowd]
+    assert len(marks) == len(crowd)
+    assert len({mark.get_markersize() for mark in marks}) == 1
+
+
+def test_levels_that_executed_actions_cannot_have_are_told_of(tmp_path):
+    figure = draw_decision(write_run(tmp_path / "run", steady, snd=("1", "6")))
+    assert "at most 2.83: the desired 6 is of means before the tanh" in said(figure)
+
+
 def test_a_level_that_wholly_diverged_is_in_the_legend(tmp_path):
     run = write_run(tmp_path / "run", lambda level, *a: lost() if level == "0.5" else steady(level, *a))
     assert "0.5 (2 of 2 diverged)" in legend_of(draw_decision([run]))
@@ -122,7 +157,7 @@ def test_one_agent_has_no_limit(tmp_path):
 def test_no_whisker_crosses_the_word_best(known):
     figure = draw_decision([known])
     figure.canvas.draw()
-    (best,) = (text for text in figure.axes[0].texts if text.get_text().startswith("best"))
+    (best,) = (text for text in figure.findobj(Text) if text.get_text().startswith("best"))
     assert best.get_window_extent().y0 >= figure.axes[0].bbox.y1
 
 

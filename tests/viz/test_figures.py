@@ -3,6 +3,7 @@
 import itertools
 import json
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,12 +17,11 @@ from dico.analysis import curves, levels, tracking_error
 from dico.analysis.fields import diversity_field
 from dico.runs import RunError, load
 from dico.viz.colours import level_colours
-from dico.viz.curves import plot_diversity, plot_tracking
-from dico.viz.distances import matrices
+from dico.viz.curves import plot_diversity, plot_executed_diversity, plot_tracking
+from dico.viz.distances import draw_distances, matrices
 from dico.viz.figures import (
     draw_curves,
     draw_decision,
-    draw_distances,
     draw_tracking,
     draw_trajectories,
 )
@@ -44,6 +44,26 @@ def test_curves_have_a_line_a_band_and_a_dash_for_each_level(known):
     dashed = [line.get_ydata()[0] for line in axes.get_lines() if line.is_dashed()]
     assert dashed == [0, 0.5, 1.5]
     assert len(axes.collections) == 4
+
+
+@pytest.mark.parametrize("kind", ["shared_std", "deterministic"])
+def test_executed_diversity_has_a_panel_with_its_limit(tmp_path, kind):
+    def values(level, *_):
+        return {"snd": 2 * float(level), "snd_acted": float(level), "reward": 0.0}
+
+    run = write_run(tmp_path / "run", values, snd=("0", "2"))
+    run = replace(run, groups=({**run.groups[0], "kind": kind},))
+    figure = draw_curves(run)
+    means, executed = figure.axes[1:]
+    assert [axes.get_title() for axes in (means, executed)] == ["Diversity", "SND of executed actions"]
+    lines = {line.get_gid(): line for line in executed.get_lines() if line.get_gid()}
+    np.testing.assert_allclose(lines["2"].get_ydata(), 2.0)
+    limits = [[text.get_text() for text in axes.texts if text.get_gid() == "limit"] for axes in (means, executed)]
+    told = ["largest in the action box: 2.83"]
+    assert limits == [told if kind == "deterministic" else [], told]
+    assert len(draw_curves(write_run(tmp_path / "old", steady)).axes) == 2  # it tells of none
+    with pytest.raises(RunError, match="no SND of executed actions"):
+        plot_executed_diversity(load(tmp_path / "old"))
 
 
 def test_bounds_have_a_dash_each(tmp_path):
@@ -141,6 +161,21 @@ def test_distances_are_those_of_the_metrics(dispersion):
     np.testing.assert_allclose(every[..., i, j].mean(-1), curves(dispersion, "snd"), rtol=1e-5, atol=1e-7)
     figure = draw_distances(dispersion)
     assert f"{every[1, -1, 0, 1]:.2f}" in texts(figure)
+    assert "seed 0" in said(figure)
+
+
+def test_distances_are_the_mean_over_seeds_whose_agents_are_matched(tmp_path):
+    def values(_, seed, __):  # seed 0: agent 2 is apart, in seed 1 it is agent 0
+        return {"reward": 0.0, "snd": 1.0, "distances": [[1.0, 5.0, 5.0], [5.2, 5.2, 0.8]][seed]}
+
+    run = write_run(tmp_path / "run", values, snd=("0.5", "free"))
+    three = replace(run, groups=({**run.groups[0], "n_agents": 3},))
+    figure = draw_distances(three)
+    np.testing.assert_allclose(figure.axes[0].images[0].get_array(), [[0, 0.9, 5.1], [0.9, 0, 5.1], [5.1, 5.1, 0]])
+    assert "2 seeds, mean with agents that behave alike together" in said(figure)
+    alone = draw_distances(three, seed=1)
+    np.testing.assert_allclose(alone.axes[0].images[0].get_array()[0], [0, 5.2, 5.2])
+    assert "seed 1" in said(alone)
 
 
 def test_a_group_that_is_controlled_is_named(tag):

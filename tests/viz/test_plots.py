@@ -1,17 +1,21 @@
 """The plots, which take axes and give axes, and the scenes in them."""
 
+import inspect
+import re
 from dataclasses import replace
 
 import pytest
 import torch
 from drawn import known_fixture
 from folders import fixture_of
+from matplotlib import pyplot
 from matplotlib.colors import to_hex
 from matplotlib.patches import Circle
 from matplotlib.quiver import Quiver
 
 from dico import viz
 from dico.random import Random
+from dico.runs import RunError
 from dico.tasks import from_settings
 from dico.tasks.scene import TEAM
 from dico.viz.scenes import Picture
@@ -87,6 +91,45 @@ def test_other_plots_take_axes_and_give_axes(navigation):
     assert viz.plot_strip(row[4:], selection.scene(selection.record(0), 0), [3])[0] is row[4]
 
 
+def test_what_draws_takes_a_run(navigation):
+    titles = ["desired SND 0", "desired SND 0.5", "free"]
+    assert [axes.get_title() for axes in viz.draw_map(navigation, resolution=4).axes[:3]] == titles
+    assert [axes.get_title() for axes in viz.draw_slice(navigation, resolution=4).axes[:3]] == titles
+    assert viz.draw_trajectories(navigation, pictures=2).axes[0].get_ylabel() == "desired SND\n0"
+    assert viz.draw_decision(navigation).axes[0].get_xlabel() == "desired SND"
+    assert viz.animate_episode(navigation).count > 100
+    assert viz.plot_outcome(navigation).get_title() == "Return"
+    assert viz.draw_figures(navigation).keys() >= {"curves", "map"}
+    pyplot.close("all")
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("plot_map", r"takes axes, a field, a task and a state, got a run: dico.viz.draw_map\(run\) draws one"),
+        ("plot_slice", r"dico.viz.draw_slice\(run\) draws one"),
+        ("plot_strip", r"dico.viz.draw_trajectories\(run\) draws one"),
+        ("plot_distances", r"takes axes and a matrix, got a run: dico.viz.draw_distances\(run\) draws one"),
+        ("plot_difference", "takes two runs or more"),
+        ("draw_differences", "takes two runs or more"),
+        ("plot_outside", "has no box of observations: train with --control analytical"),
+        ("plot_box_diversity", "has no box of observations"),
+        ("draw_box", "has no box of observations"),
+    ],
+)
+def test_what_a_run_is_not_enough_for_says_what_to_pass(navigation, name, told):
+    with pytest.raises((ValueError, RunError), match=told):
+        getattr(viz, name)(navigation)
+    pyplot.close("all")
+
+
+@pytest.mark.unchecked  # types are checked elsewhere
+@pytest.mark.parametrize("name", ["draw_map", "draw_trajectories", "animate_episode", "draw_curves", "draw_distances"])
+def test_a_path_is_no_run(name):
+    with pytest.raises(ValueError, match=r"run.*, got 'runs/a'"):
+        getattr(viz, name)("runs/a")
+
+
 @pytest.mark.parametrize(("agents", "expected"), [(None, (0, 1)), ((3, 1), (3, 1))])
 def test_arrows_have_their_agents_colours(navigation, agents, expected):
     selection = choose(navigation)
@@ -101,7 +144,18 @@ def test_arrows_have_their_agents_colours(navigation, agents, expected):
 
 def test_what_there_is_can_be_listed():
     assert set(viz.__all__) <= set(dir(viz))
+    assert not any(name.startswith("check_") for name in viz.__all__)  # for commands
     assert all(callable(getattr(viz, name)) for name in viz.__all__)
+
+
+@pytest.mark.parametrize("name", [name for name in viz.__all__ if name.startswith(("draw_", "plot_", "animate_"))])
+def test_what_draws_says_what_it_takes_and_gives(name):
+    function = getattr(viz, name)
+    told = inspect.getdoc(function)
+    args, _, returns = told.partition("Args:\n")[2].partition("\nReturns:\n")
+    assert returns.strip()
+    for parameter in inspect.signature(function).parameters:
+        assert re.search(rf"^    {parameter}: \S", args, re.MULTILINE), parameter
 
 
 def test_strips_show_what_is_used_of_a_scene(navigation, sampling):

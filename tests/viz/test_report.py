@@ -100,13 +100,13 @@ def test_levels_that_actions_cannot_have_are_told_of(tmp_path):
         return {"reward": 1.0, "snd": 0.5}
 
     run = write_run(tmp_path / "run", values, snd=("1", "6"), seeds=5, frames=12_000)
-    most = "the largest SND in the action box, 2.83"
-    squashed = f"desired 6 is of means before the tanh; executed actions differ by less than {most}."
+    most = "executed actions can have an SND of at most 2.83: the desired 6 is of means"
+    squashed = f"{most} before the tanh."
     assert payload_of(write_report(run))["notes"] == [squashed]
     saved = json.loads((run.folder / "config.json").read_text())
     saved["groups"][0]["kind"] = "deterministic"
     (run.folder / "config.json").write_text(json.dumps(saved))
-    outside = f"desired 6 is beyond {most}: means lie outside it, and executed actions differ less."
+    outside = f"{most} that lie outside the action box."
     assert payload_of(write_report(run.folder))["notes"] == [outside]
 
 

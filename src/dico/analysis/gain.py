@@ -15,7 +15,7 @@ from dico._files import plain
 from dico.analysis.measured import final
 from dico.analysis.members import FREE, bounds_of, levels, of_level
 from dico.analysis.simultaneous import Means, greatest
-from dico.analysis.statistics import FEWEST
+from dico.analysis.statistics import FEWEST, decimals_of
 from dico.runs import Run
 
 HOMOGENEOUS = "0"
@@ -25,6 +25,10 @@ NEXT_TO_NOTHING = 0.05
 """A gain that is surely below this share of what a homogeneous team has is none worth having."""
 MORE = 3
 """Decimals beyond what an interval is worth, less than this, to show on which side of zero it ends."""
+TOO_FEW = "fewer than three seeds tell no more"
+"""Why it is mostly undecided."""
+NAMED = 3
+"""More levels than these that cannot be told apart are only counted, where there is little room."""
 
 Outcome = Literal["diversity pays", "homogeneous is enough", "not separable", "separable", "undecided"]
 """Some level beats 0; 0 cannot be told from the best, while others can, or diversity is shown to gain next to nothing;
@@ -61,6 +65,11 @@ class Answer:
         """By name; a desired value as a number, and what is not known as null."""
         fields = asdict(self) | {"level": as_number(self.level), "alike": [as_number(level) for level in self.alike]}
         return plain(fields)
+
+    @property
+    def best(self) -> str | None:
+        """The level that is told apart from all others as the best; None where none is."""
+        return None if self.outcome == "undecided" or len(self.alike) > 1 else self.level
 
     @property
     def gain_in_digits(self) -> tuple[str, str, str]:
@@ -124,6 +133,25 @@ def answer_of(run: Run, metric: str = "reward") -> Answer | None:
     return answer(samples)
 
 
+def best_in_words(found: Answer, name: Callable[[str], str] = str) -> str:
+    """A few words of which level is best, which is named only if it is told apart from all others.
+
+    ``name`` is how a level is written; of many that cannot be told apart, how many there are is said.
+
+    >>> best_in_words(answer({"0": np.array([1.0, 1.1, 0.9]), "1": np.array([2.0, 2.1, 2.2])}))
+    'best: 1'
+    >>> worse, alike = np.array([0.0, 0.1, 0.2]), np.array([2.0, 2.1, 2.2])
+    >>> best_in_words(answer({"0": worse, "1": alike, "free": alike + 0.01}))
+    '1 and free cannot be told apart'
+    >>> best_in_words(answer({"1": alike, "free": alike + 0.01})), best_in_words(answer({"1": alike[:2], "2": worse}))
+    ('no level can be told from another', 'too few seeds to tell levels apart')
+    """
+    if found.outcome == "undecided":
+        return "too few seeds to tell levels apart" if found.why == TOO_FEW else found.why
+    many = len(found.alike) > NAMED and found.outcome != "not separable"
+    return f"{len(found.alike)} levels cannot be told apart" if many else _which(found, name)
+
+
 def sentences(found: Answer, of: str = "reward per step", name: Callable[[str], str] = str) -> list[str]:
     """What it says of a metric, in words; ``name`` is how a level is written.
 
@@ -132,9 +160,8 @@ def sentences(found: Answer, of: str = "reward per step", name: Callable[[str], 
     """
     if found.outcome == "undecided":
         return [f"highest mean: {name(found.level)}; {found.why}"]
-    others = [name(level) for level in found.alike if level != found.level]
-    beside = f"{', '.join(others)} cannot be told from it" if others else "all others are worse"
-    lines = [f"best: {name(found.level)}; {beside} ({found.seeds} seeds, 95 %)"]
+    beside = "; all others are worse" if found.best is not None else ""
+    lines = [f"{_which(found, name)}{beside} ({found.seeds} seeds, 95 %)"]
     if np.isfinite(found.gain):
         gain, low, high = found.gain_in_digits
         lines.append(
@@ -144,6 +171,15 @@ def sentences(found: Answer, of: str = "reward per step", name: Callable[[str], 
     beaten = {FREE: ("free agents", found.p_beats_free), HOMOGENEOUS: ("a homogeneous team", found.p_beats_homogeneous)}
     told = [f"{name} {_percent(p)}" for level, (name, p) in beaten.items() if np.isfinite(p) and level != found.level]
     return [*lines, f"confidence that it beats: {', '.join(told)}"] if told else lines
+
+
+def _which(found: Answer, name: Callable[[str], str]) -> str:
+    if found.best is not None:
+        return f"best: {name(found.best)}"
+    if found.outcome == "not separable":
+        return "no level can be told from another"
+    *others, last = map(name, found.alike)
+    return f"{', '.join(others)} and {last} cannot be told apart"
 
 
 def in_digits(effect: float, low: float, high: float) -> tuple[str, str, str]:
@@ -159,7 +195,7 @@ def in_digits(effect: float, low: float, high: float) -> tuple[str, str, str]:
     half = (high - low) / 2
     if not (np.isfinite(half) and half > 0):
         return f"{effect:+z.4g}", f"{low:z.4g}", f"{high:z.4g}"
-    worth = max(0, 1 - int(np.floor(np.log10(half))))
+    worth = decimals_of(half)
     hides = [decimals for decimals in range(worth, worth + MORE) if any(_hidden(end, decimals) for end in (low, high))]
     decimals = worth + len(hides) if len(hides) < MORE else worth
     ends = (f"{end:.1g}" if _hidden(end, decimals) else f"{end:z.{decimals}f}" for end in (low, high))
@@ -197,7 +233,7 @@ def _why_undecided(
     if len(known) < 2:
         return "there is no other level to compare it with"
     if best not in counted or len(counted) < 2:
-        return "fewer than three seeds tell no more"
+        return TOO_FEW
     return "" if (means.squared_error > 0).any() else "seeds that do not differ at all tell nothing of chance"
 
 

@@ -147,6 +147,15 @@ def _around(effect: float, squared_error: float, degrees: float, confidence: flo
     return Interval(float(effect), float(effect - reach), float(effect + reach))
 
 
+def decimals_of(spread: float) -> int:
+    """How many decimals numbers are worth that scatter so much, more than not at all: two significant ones of that.
+
+    >>> [decimals_of(spread) for spread in (0.0052, 0.31, 12.0)]
+    [4, 2, 0]
+    """
+    return max(0, 1 - int(np.floor(np.log10(spread))))
+
+
 def mean_of(total: Any, count: Any) -> np.ndarray:
     """A mean, from the sum; NaN where there is nothing to be summed."""
     return np.where(count > 0, total / np.maximum(count, 1), np.nan)

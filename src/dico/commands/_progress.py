@@ -6,16 +6,19 @@ from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from statistics import mean
 from typing import Any
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console, Group
 from rich.live import Live
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from dico.analysis import reach_in_words
+from dico.commands._digits import mean_text
 from dico.commands._estimate import iteration_seconds
-from dico.members import level_text, member_of, text_of, varying
+from dico.kinds import KINDS
+from dico.members import controlled_groups, level_text, member_of, text_of, varying
 from dico.metrics import METRICS
 from dico.scale.following import Following
 from dico.tasks import OUTCOMES
@@ -38,7 +41,7 @@ Shown = AnyPopulation | Following
 
 
 def level_table(rows: Sequence[dict[str, Any]], title: str | None = None) -> Table:
-    """Desired and measured diversity and reward of each level, the mean over its seeds.
+    """Desired, measured and executed diversity and reward of each level, the mean over its seeds.
 
     A level is all members that differ in nothing but the seed; numbers in which members differ have columns too. Of
     many levels some are shown, evenly chosen, and their number is told.
@@ -49,15 +52,17 @@ def level_table(rows: Sequence[dict[str, Any]], title: str | None = None) -> Tab
         title = f"{f'{title}; ' if title else ''}{len(levels)} of {len(every)} levels"
     groups = list(dict.fromkeys(row.get("group", "") for row in rows))
     metrics = [name for name in METRICS if name in rows[0]]  # SND, and the controlled metric where that is another
-    table = Table(title=title, title_justify="left")
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=0)  # narrow: numbers are not cut off
     table.add_column(f"desired {_title_of(metrics[-1])}")
     varied = [name for name in _varying(rows) if name != "constraint"]
     for name in (*varied, "seeds"):
         table.add_column(name, justify="right")
     told = [name for name in OUTCOMES if any(name in row for row in rows)]  # of the task, so of all groups alike
     episodes = ["return"] if any("return" in row for row in rows) else []
+    executed = ["snd_acted"] if "snd_acted" in rows[0] else []
+    titles = [*(f"measured {_title_of(metric)}" for metric in metrics), *(["executed SND"] if executed else [])]
     for group in groups:
-        for name in (*(f"measured {_title_of(metric)}" for metric in metrics), "reward per step", *episodes):
+        for name in (*titles, "reward per step", *episodes):
             table.add_column(f"{group} {name}".strip(), justify="right")
     for name in told:
         table.add_column(name, justify="right")
@@ -67,7 +72,7 @@ def level_table(rows: Sequence[dict[str, Any]], title: str | None = None) -> Tab
         cells = [first.constraint, *(text_of(first, name) for name in varied), seeds]
         for group in groups:
             own = [row for row in members if row.get("group", "") == group]
-            cells += [_mean(own, name) for name in (*metrics, "reward", *episodes)]
+            cells += [_mean(own, name) for name in (*metrics, *executed, "reward", *episodes)]
         table.add_row(*cells, *(_mean(members, name) for name in told))
     return table
 
@@ -83,7 +88,11 @@ class Display(ABC):
         self.population = population
         self.compiling, self.estimated = population.stage.compiles, False
         self.say(_title(population, folder) + self.remark)
-        if not isinstance(population, Following) and population.stage.device.type == "cpu":
+        if isinstance(population, Following):
+            return
+        if beyond := _beyond(population):
+            self.say(beyond)
+        if population.stage.device.type == "cpu":
             self._warn(iteration_seconds(population), population)
 
     def _warn(self, each: float, population: AnyPopulation) -> None:
@@ -226,11 +235,26 @@ def _mean(rows: Sequence[dict[str, Any]], name: str) -> str:
     if all(row.get("diverged") for row in rows):
         return "diverged"
     values = [row[name] for row in rows if row.get(name) is not None and not row.get("diverged")]
-    return f"{mean(values):.4f}" if values else ""
+    return mean_text(values) if values else ""
 
 
 def _total(population: Shown) -> int:
     return population.config.iterations * population.config.frames_per_batch
+
+
+def _beyond(population: AnyPopulation) -> str:
+    """What to know of desired values that executed actions cannot have; nothing if there are none.
+
+    Deterministic policies warn of it themselves.
+    """
+    config, teams = population.config, {learner.team.name: learner.team for learner in population.learners}
+    if config.metric != "snd" or KINDS[config.policy_kind].width == 1:
+        return ""
+    chosen = controlled_groups({name: team.n_agents for name, team in teams.items()}, config.controlled)
+    desired = [member.constraint for member in config.members]
+    told = (reach_in_words(desired, team.n_agents, team.low, team.high, config.policy_kind)
+            for name, team in teams.items() if name in chosen)  # fmt: skip
+    return next(filter(None, told), "")
 
 
 def _title(population: Shown, folder: Path) -> str:

@@ -4,27 +4,35 @@ from collections.abc import Sequence
 from statistics import fmean, stdev
 from typing import Any
 
+from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from dico._files import plain
+from dico.analysis.statistics import FEWEST
+from dico.commands._digits import spread_text
 from dico.commands._progress import by_level
 from dico.tasks import OUTCOMES
 
-NUMBERS = ("snd", "reward", "return", "steps")
+NUMBERS = ("snd", "snd_acted", "reward", "return", "steps")
 """What is summarised of each level; a controlled metric other than SND comes first, what the task tells last."""
+
+NARROWEST = 8
+"""Letters in a line of a column of numbers, at least: in a narrow terminal ends of lines would be cut off."""
 
 
 def spread(rows: Sequence[dict[str, Any]], metric: str = "snd") -> list[dict[str, Any]]:
     """A record for each level and group: of each number the mean over its seeds, and their standard deviation.
 
+    Fewer than three seeds have none: their values are in ``values``, as those of more are.
+
     ``over_episodes`` is the standard deviation of the return over the episodes of a member, the mean of its seeds'.
     Members that diverged are counted, and left out.
 
     >>> rows = [{"member": k, "constraint": "1", "seed": k, "snd": 1.0, "reward": k, "return": 10.0 * k, "steps": 10.0,
-    ...          "return_std": 2.0} for k in (0, 1)]
+    ...          "return_std": 2.0} for k in (0, 1, 2)]
     >>> level = spread(rows)[0]
     >>> level["return"]
-    {'mean': 5.0, 'over_seeds': 7.0710678118654755, 'over_episodes': 2.0}
+    {'mean': 10.0, 'over_seeds': 10.0, 'values': [0.0, 10.0, 20.0], 'over_episodes': 2.0}
     """
     found = []
     for level, members in by_level(rows).items():
@@ -34,11 +42,12 @@ def spread(rows: Sequence[dict[str, Any]], metric: str = "snd") -> list[dict[str
             record: dict[str, Any] = {"level": level, "seeds": len(well), "diverged": len(own) - len(well)}
             record |= {} if group is None else {"group": group}
             told = [name for name in OUTCOMES if any(name in row for row in own)]
-            for name in dict.fromkeys((metric, *NUMBERS, *told)):
+            for name in dict.fromkeys((metric, *(name for name in NUMBERS if name in own[0]), *told)):
                 values = [float(row[name]) for row in well]
                 record[name] = {
                     "mean": fmean(values) if values else None,
-                    "over_seeds": stdev(values) if len(values) > 1 else None,
+                    "over_seeds": stdev(values) if len(values) >= FEWEST else None,
+                    "values": values,
                 }
             episodes = [row["return_std"] for row in well]
             record["return"]["over_episodes"] = fmean(episodes) if episodes else None
@@ -47,25 +56,27 @@ def spread(rows: Sequence[dict[str, Any]], metric: str = "snd") -> list[dict[str
 
 
 def spread_table(levels: Sequence[dict[str, Any]], title: str, metric: str = "snd") -> Table:
-    """As a table: mean ± standard deviation over seeds."""
-    table = Table(
-        title=title, title_justify="left", caption="± over seeds; a lone seed has none", caption_justify="left"
-    )
+    """As a table: mean ± standard deviation over seeds, in as many digits as these are worth."""
+    caption = "± over seeds, from three on; of fewer each is shown"
+    table = Table(title=title, title_justify="left", caption=caption, caption_justify="left", box=SIMPLE_HEAD,
+                  padding=0)  # fmt: skip
     grouped = any("group" in level for level in levels)
-    names = {metric: f"measured {metric.upper() if len(metric) <= 3 else metric}", "reward": "reward per step",
-             "return": "return", **{name: name for name in OUTCOMES if name in levels[0]}}  # fmt: skip
+    names = {
+        metric: f"measured {metric.upper() if len(metric) <= 3 else metric}", "snd_acted": "executed SND",
+        "reward": "reward per step", "return": "return", **{name: name for name in OUTCOMES},
+    }  # fmt: skip
+    names = {name: text for name, text in names.items() if name in levels[0]}
     for column in ("level", *(["group"] if grouped else []), "seeds", *names.values(), "return, over episodes ±"):
-        table.add_column(column, justify="left" if column in ("level", "group") else "right")
+        text = column in ("level", "group", "seeds")
+        table.add_column(column, justify="left" if text else "right", min_width=None if text else NARROWEST)
     for level in levels:
         seeds = f"{level['seeds']}" + (f" ({level['diverged']} diverged)" if level["diverged"] else "")
-        cells = [_cell(level[name]["mean"], level[name]["over_seeds"]) for name in names]
+        cells = [_cell(level[name]["values"]) for name in names]
         over = level["return"]["over_episodes"]
         group = [level.get("group", "")] if grouped else []
         table.add_row(level["level"], *group, seeds, *cells, "" if over is None else f"{over:.4f}")
     return table
 
 
-def _cell(mean: float | None, over_seeds: float | None) -> str:
-    if mean is None:
-        return "diverged"
-    return f"{mean:.4f}" + ("" if over_seeds is None else f" ± {over_seeds:.4f}")
+def _cell(values: Sequence[float]) -> str:
+    return spread_text(values) if values else "diverged"

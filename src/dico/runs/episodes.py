@@ -11,13 +11,14 @@ from torch import Tensor
 from dico.acting import actions_of
 from dico.policy import DiCo
 from dico.random import Random
+from dico.runs.shown import as_html
 from dico.tasks import Task, check_groups, is_over_steps, join_groups, map_state, outcomes_of
 
 STREAM = 1000
 """Keeps the episodes' random numbers apart from those of any training."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Episodes:
     """What all members experienced: ``(members, steps, episodes, ...)``."""
 
@@ -28,6 +29,27 @@ class Episodes:
     """Whether the episode had not ended before the step."""
     outcomes: dict[str, Float[Tensor, "members steps episodes"]]
     """What the task says of where each step led, see :func:`dico.tasks.outcomes_of`."""
+
+    def __repr__(self) -> str:
+        """In a line: how many there are, and what came of them, but none of their tensors."""
+        return f"{type(self).__name__}({', '.join(f'{name} {text}' for name, text in self._in_words().items())})"
+
+    def _repr_html_(self) -> str:
+        """The same as a table, for notebooks."""
+        return as_html(self._in_words())
+
+    def _in_words(self) -> dict[str, str]:
+        members, _, episodes = self.running.shape
+        lengths, returns = self.lengths, self.returns
+        sizes = [f"{obs.shape[-1]} numbers for each of {obs.shape[-2]} agents" for obs in self.obs]
+        least, most = (f"{value:g}" for value in (lengths.min().item(), lengths.max().item()))
+        return {
+            "members": str(members),
+            "episodes": f"{episodes} each",
+            "steps": least if least == most else f"{least} to {most}",
+            "observations": "; ".join(sizes),
+            "return of an agent": f"{returns.mean().item():.4g} on average",
+        }
 
     def outcome(self, task: Task, name: str) -> Float[Tensor, "members episodes"]:
         """What an episode came to: in its last step, or as a share of its steps, as the task has it."""
@@ -47,7 +69,7 @@ class Episodes:
         return self.running.sum(1)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Recording(Episodes):
     """Episodes with all that it takes to draw them."""
 

@@ -8,8 +8,9 @@ from torch import Tensor
 
 from dico._files import has_diverged
 from dico._measuring import spaced, take
+from dico.acting import into_box
 from dico.members import varying
-from dico.metrics import METRICS
+from dico.metrics import METRICS, snd
 from dico.runs.episodes import play
 from dico.runs.run import Run
 from dico.tasks import Group, Task, of_group
@@ -28,18 +29,21 @@ def evaluate(run: Run, *, episodes: int = 200, seed: int = 0, deterministic: boo
     Returns:
         One row for each member and group: what sets the member apart, mean reward per step, mean return of an episode
         and its standard deviation over episodes, mean length, what the task says of it (success, coverage), and
-        diversity at steps of episodes that were running, at most as many as a training measures it at. A member whose
-        numbers are not finite is marked as diverged.
+        diversity, that of mean actions as they are executed (``snd_acted``) too, at steps of episodes that were
+        running, at most as many as a training measures it at. A member whose numbers are not finite is marked as
+        diverged.
     """
     task = run.task()
     policies = [run.policies(group.name) for group in task.groups]
     played = play(task, policies, episodes, seed, deterministic=deterministic)
+    low, high = torch.tensor(task.action_low), torch.tensor(task.action_high)
     rows, varied = [], [name for name in varying(run.members) if name != "constraint"]
     for group, policy, obs in zip(task.groups, policies, played.obs, strict=True):
         earned = (of_group(group, played.reward).mean(-1) * played.running).sum(1)
         length = played.running.sum(1)
         everyone = policy.everyone(take(obs.flatten(1, 2), _running(played.running, len(group.agents))))
         diversity = {name: METRICS[name].fn(everyone) for name in ("snd", run.config["metric"])}
+        diversity["snd_acted"] = snd(into_box(policy.kind, everyone[..., : len(low)], low, high))
         outcomes = {name: played.outcome(task, name).mean(1) for name in played.outcomes}
         for member in run.members:
             k = member.index

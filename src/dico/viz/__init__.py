@@ -1,14 +1,15 @@
 """Figures, maps, videos and the report page, made from run folders alone.
 
-What writes takes run folders and paths; what draws gives a figure; what plots takes axes and gives axes.
+What writes takes run folders and paths. What draws takes a run, or several, and gives a figure. What plots takes axes
+and gives them back; where it is of a run, it has a figure of its own if it is given none.
 
 >>> from pathlib import Path
 >>> from dico import load, viz
 >>> run = load("runs/navigation")
 >>> page = viz.write_report(run)
 >>> figures = viz.write_figures([run], run.folder / "figures")
->>> figure = viz.save_figure(viz.draw_map(viz.choose(run), arrows=True), Path("map.pdf"))
->>> video = viz.animate_episode(viz.choose(run), with_map=True)  # and viz.write_video(video, Path("episode.mp4"))
+>>> figure = viz.save_figure(viz.draw_map(run, arrows=True), Path("map.pdf"))
+>>> video = viz.animate_episode(run, with_map=True)  # and viz.write_video(video, Path("episode.mp4"))
 >>> from matplotlib.figure import Figure
 >>> axes = viz.plot_reward(Figure().subplots(), run, "iqm", seeds=True)
 """
@@ -26,11 +27,13 @@ if TYPE_CHECKING:  # the public names; each is imported when it is first used, f
     from dico.viz.curves import plot_action_bound_violation as plot_action_bound_violation
     from dico.viz.curves import plot_box_diversity as plot_box_diversity
     from dico.viz.curves import plot_diversity as plot_diversity
+    from dico.viz.curves import plot_executed_diversity as plot_executed_diversity
     from dico.viz.curves import plot_outcome as plot_outcome
     from dico.viz.curves import plot_outside as plot_outside
     from dico.viz.curves import plot_reward as plot_reward
     from dico.viz.curves import plot_tracking as plot_tracking
     from dico.viz.decision import plot_decision as plot_decision
+    from dico.viz.distances import draw_distances as draw_distances
     from dico.viz.distances import matrices as matrices
     from dico.viz.distances import plot_distances as plot_distances
     from dico.viz.end_labels import label_ends as label_ends
@@ -39,7 +42,6 @@ if TYPE_CHECKING:  # the public names; each is imported when it is first used, f
     from dico.viz.figures import draw_box as draw_box
     from dico.viz.figures import draw_curves as draw_curves
     from dico.viz.figures import draw_decision as draw_decision
-    from dico.viz.figures import draw_distances as draw_distances
     from dico.viz.figures import draw_outcomes as draw_outcomes
     from dico.viz.figures import draw_tracking as draw_tracking
     from dico.viz.figures import draw_trajectories as draw_trajectories
@@ -62,7 +64,7 @@ if TYPE_CHECKING:  # the public names; each is imported when it is first used, f
     from dico.viz.video import write_video as write_video
 
 _homes, __getattr__ = lazy(__name__, __file__, extra="viz")
-__all__ = sorted(_homes)  # pyright: ignore[reportUnsupportedDunderAll]
+__all__ = sorted(name for name in _homes if not name.startswith("check_"))  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __dir__() -> list[str]:

@@ -19,7 +19,9 @@ from dico.runs import Run
 from dico.runs.episodes import Recording
 from dico.tasks import MappedTask, map_state, of_group
 from dico.viz.distances import DISTANCE, distance_scale, matrices, plot_distances, renew_distances
+from dico.viz.kept import selection_of
 from dico.viz.maps import colour_bar, map_scale, plot_field
+from dico.viz.own_axes import of_run
 from dico.viz.scenes import Picture
 from dico.viz.selection import Selection, one_of_each, shown_of
 from dico.viz.style import caption, level_panels, level_title, use_style, what, who
@@ -32,9 +34,23 @@ DPI = 200
 MAP_RESOLUTION = 50
 
 
-def animate_episode(selection: Selection, seed: int = 0, *, with_map: bool, fps: int = 20, dpi: int = DPI) -> Video:
-    """One episode of every member from the same start, with the diversity map underneath where wanted."""
+def animate_episode(
+    selection: Selection | Run, seed: int = 0, *, with_map: bool = False, fps: int = 20, dpi: int = DPI
+) -> Video:
+    """One episode of every member from the same start, with the diversity map underneath where wanted.
+
+    Args:
+        selection: a run, or members of one that ``dico.viz.choose`` gives.
+        seed: of the start.
+        with_map: draw diversity at each position underneath.
+        fps: pictures a second.
+        dpi: dots per inch.
+
+    Returns:
+        The video, whose pictures are drawn as it is written.
+    """
     check_positive("fps", fps)
+    selection = selection_of(selection)
     recording = selection.record(seed)
     lengths = [recording.length(k) for k in range(len(selection.members))]
     scenes = [selection.scene(recording, k) for k in range(len(selection.members))]
@@ -65,10 +81,22 @@ def animate_episode(selection: Selection, seed: int = 0, *, with_map: bool, fps:
     return _video(figure, show, max(lengths) + 1, fps)
 
 
+@of_run
 def animate_distances(
     run: Run, wanted: Sequence[str | float] = (), seed: int | None = None, *, fps: int = 10, dpi: int = DPI
 ) -> Video:
-    """The behavioural distances in one member of each level, or of the levels wanted, from iteration to iteration."""
+    """The behavioural distances in one member of each level, or of the levels wanted, from iteration to iteration.
+
+    Args:
+        run: a run, as ``dico.load`` gives it.
+        wanted: levels to show; by default all.
+        seed: of the member to show; by default of the first that did not diverge.
+        fps: pictures a second.
+        dpi: dots per inch.
+
+    Returns:
+        The video, whose pictures are drawn as it is written.
+    """
     check_positive("fps", fps)
     members, every = one_of_each(run, wanted, seed), matrices(run)
     shown = {level_of(run, member): every[member.index] for member in members}

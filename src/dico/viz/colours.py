@@ -1,6 +1,7 @@
 """One colour per level: the more diversity, the lighter and warmer, the same for a desired value in every picture."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -15,8 +16,14 @@ FREE = ("#7f7f7f", "#5a5a5a", "#a6a6a6")
 """Free desires no diversity: a neutral grey, apart from the scale, and others where several levels are free."""
 MIDDLE = 0.8
 """The desired diversity whose colour is the middle of the scale."""
+MAGNITUDES = -5
+"""Of numbers other than diversity, where the scale begins: 0.00001; it ends at 1."""
+APART = 0.05
+"""Levels are nearer along the scale than this: their colours cannot be told apart."""
 MANY = 6
 """More levels than this have line patterns besides colours."""
+NEAR = 20
+"""Steps of red, green and blue together: colours that differ by less look like one."""
 PATTERNS: tuple[tuple[float, ...], ...] = ((), (4.0, 1.7), (1.2, 1.5))
 """How lines of neighbouring levels are broken: strokes and gaps, in line widths."""
 
@@ -24,24 +31,23 @@ PATTERNS: tuple[tuple[float, ...], ...] = ((), (4.0, 1.7), (1.2, 1.5))
 def level_colours(levels: Sequence[str]) -> dict[str, str]:
     """A colour ``#rrggbb`` for each level, given in order as ``dico.analysis.levels`` has them.
 
-    The colour is that of the desired value, wherever it is drawn; only levels of which several desire the same, or
-    whose texts name no desired value, have colours by rank.
+    The colour is that of the desired value, wherever it is drawn, or where levels name another number alone, as of
+    ``tau``, of that by its order of magnitude. Only levels of which several have the same, or nearly, or that name
+    several fields, have colours by rank.
 
     >>> level_colours(["0", "1", "free"])["1"] == level_colours(["0.3", "1", "2"])["1"]
     True
     >>> level_colours(["tau=0.01", "tau=0.1"])
-    {'tau=0.01': '#26409f', 'tau=0.1': '#e3b520'}
+    {'tau=0.01': '#d94c56', 'tau=0.1': '#ec8025'}
     >>> level_colours(["free, tau=0.01", "free, tau=0.1"])
     {'free, tau=0.01': '#7f7f7f', 'free, tau=0.1': '#5a5a5a'}
     """
     free = [level for level in levels if level.split(", ")[0] == "free"]
     controlled = [level for level in levels if level not in free]
-    values = [_desired(level) for level in controlled]
-    if None in values or len(set(values)) < len(values):
-        places = np.linspace(0, 1, len(controlled)) if len(controlled) > 1 else np.array([0.5])
-    else:
-        places = np.array([value / (value + MIDDLE) for value in values if value is not None])
-    colours = {level: mix(float(place)) for level, place in zip(controlled, places, strict=False)}
+    places = _by_value(controlled)
+    if places is None:
+        places = np.linspace(0, 1, len(controlled)).tolist() if len(controlled) > 1 else [0.5]
+    colours = {level: mix(place) for level, place in zip(controlled, places, strict=True)}
     greys = {level: FREE[k % len(FREE)] for k, level in enumerate(free)}
     return {level: (colours | greys)[level] for level in levels}
 
@@ -56,13 +62,42 @@ def run_colour(number: int) -> str:
 
 
 def level_patterns(levels: Sequence[str]) -> dict[str, tuple[float, ...]]:
-    """How the lines of each level are broken: not at all, unless there are many.
+    """How the lines of each level are broken: not at all, unless there are many, or some have nearly one colour.
 
     >>> level_patterns(["0", "1"])["1"], level_patterns([str(k) for k in range(9)])["1"]
     ((), (4.0, 1.7))
+    >>> level_patterns(["4", "5"]), level_patterns(["6", "40"])
+    ({'4': (), '5': (4.0, 1.7)}, {'6': (), '40': ()})
     """
-    many = len(levels) > MANY
+    colours = [rgb(colour) for colour in level_colours(levels).values()]
+    near = any(np.abs(np.subtract(one, other)).sum() < NEAR for one, other in pairwise(colours))
+    many = len(levels) > MANY or near
     return {level: PATTERNS[k % len(PATTERNS)] if many else () for k, level in enumerate(levels)}
+
+
+def _by_value(levels: Sequence[str]) -> list[float] | None:
+    """Where levels stand along the scale by what they name, in (0, 1); None if that does not tell them apart."""
+    desired = [_desired(level) for level in levels]
+    if None not in desired:
+        places = [value / (value + MIDDLE) for value in desired if value is not None]
+        return places if len(set(desired)) == len(desired) else None
+    numbers = [_number(level) for level in levels]
+    if None in numbers:
+        return None
+    places = [float(np.clip(1 - np.log10(value) / MAGNITUDES, 0, 1)) for value in numbers if value is not None]
+    return places if all(later - place > APART for place, later in pairwise(sorted(places))) else None
+
+
+def _number(level: str) -> float | None:
+    """The number above 0 that a level's text names, if it names no more.
+
+    >>> [_number(level) for level in ("tau=0.1", "0.3", "0.3, tau=0.1", "tau=0")]
+    [0.1, None, None, None]
+    """
+    if not NAMED.fullmatch(level) or ", " in level:
+        return None
+    value = float(level.partition("=")[2])
+    return value if value > 0 else None
 
 
 def _desired(level: str) -> float | None:

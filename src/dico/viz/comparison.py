@@ -21,9 +21,9 @@ from dico.analysis import (
 )
 from dico.runs import Run
 from dico.viz.colours import run_colour
-from dico.viz.curves import plot_band
 from dico.viz.labels import level_label, levels_title, listed, metric_name, run_names, unequal_lengths
-from dico.viz.own_axes import on_axes
+from dico.viz.lines import plot_band
+from dico.viz.own_axes import on_axes, several
 from dico.viz.style import (
     DIVERGED,
     FAINT,
@@ -50,18 +50,37 @@ FILLED = 0.8
 
 
 @on_axes()
-def plot_difference(axes: Axes, runs: Sequence[Run], name: str = "reward") -> Axes:
+def plot_difference(axes: Axes, runs: Run | Sequence[Run], name: str = "reward") -> Axes:
     """How much more each run has than the first of something that was measured, at each level that both have.
 
     Intervals are those of :func:`dico.analysis.differences`, which hold all at once; there is none from fewer than
     three seeds.
+
+    Args:
+        axes: to draw into; without any, the plot has a figure of its own, with a legend.
+        runs: two or more; the others are compared with the first.
+        name: what was measured: reward, return, snd, ...
+
+    Returns:
+        The axes.
     """
+    if isinstance(runs, Run) or len(runs) < 2:
+        raise ValueError("plot_difference takes two runs or more, [run, other], got one")
     runs = align(runs)
     return _plot(axes, [each for each in differences(runs) if each.first == 0], len(runs), name)
 
 
-def draw_differences(runs: Sequence[Run]) -> Figure | None:
-    """Each run against the first: reward, diversity, return, success; a row for each level, None if none is shared."""
+def draw_differences(runs: Run | Sequence[Run]) -> Figure | None:
+    """Each run against the first: reward, diversity, return, success; a row for each level, None if none is shared.
+
+    Args:
+        runs: two or more; the others are compared with the first.
+
+    Returns:
+        The figure; None if the runs share no level.
+    """
+    if isinstance(runs, Run) or len(runs) < 2:
+        raise ValueError("draw_differences takes two runs or more, [run, other], got one")
     check_comparable(runs)
     runs = align(runs)
     found = [each for each in differences(runs) if each.first == 0]
@@ -91,9 +110,18 @@ def draw_differences(runs: Sequence[Run]) -> Figure | None:
         return figure
 
 
-def draw_compared_curves(runs: Sequence[Run], stat: str = "mean", *, seeds: bool = False) -> Figure:
-    """Reward against frames of all runs together, a panel for each level of any, on one scale."""
-    check_comparable(runs)
+def draw_compared_curves(runs: Run | Sequence[Run], stat: str = "mean", *, seeds: bool = False) -> Figure:
+    """Reward against frames of all runs together, a panel for each level of any, on one scale.
+
+    Args:
+        runs: a run, or several to compare.
+        stat: of the seeds: ``mean``, with standard deviation, or ``iqm``, with a 95 % bootstrap interval.
+        seeds: add each seed as a thin line.
+
+    Returns:
+        The figure, with a caption.
+    """
+    check_comparable(runs := several(runs))
     runs = align(runs)
     every = levels(*runs)
     with use_style():

@@ -3,29 +3,23 @@
 Each is called with axes and a run, or with a run alone: it then has a figure of its own, with a legend.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.transforms import ScaledTranslation
 
 from dico.analysis import (
-    Band,
     aggregate,
     bounds_of,
     controlled_metric,
-    curves,
     desired_of,
     diverged,
     frames,
-    level_of,
     levels,
     of_level,
     outcomes,
     over_box,
-    range_of,
     scheduled_values,
     tracking_error,
 )
@@ -34,14 +28,14 @@ from dico.schedules import is_scheduled
 from dico.viz.colours import level_colours, level_patterns
 from dico.viz.end_labels import label_ends, room_of_names
 from dico.viz.labels import level_label, levels_title, metric_name
+from dico.viz.limits import executed_limit, max_snd_limit
+from dico.viz.lines import as_percent, from_zero, plot_levels, plot_limit
 from dico.viz.own_axes import on_axes
-from dico.viz.style import DIVERGED, FAINT, in_thousands, lost, plain_numbers
+from dico.viz.style import FAINT, in_thousands, lost
 
 DASHED: dict[str, Any] = {"linestyle": (0, (4, 3)), "linewidth": 1.1}
 THIN: dict[str, Any] = {"linewidth": 0.7, "alpha": 0.6}
 """How desired values are drawn: dashed, or thin where dashes tell levels apart."""
-NOTHING = 0.01
-"""Greatest value of an axis on which all is zero."""
 
 
 def level_legend(axes: Axes, run: Run) -> None:
@@ -68,23 +62,43 @@ def named_legend(axes: Axes, run: Run) -> None:
 
 @on_axes(named_legend)
 def plot_reward(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = False) -> Axes:
-    """Mean reward per step of each batch; ``seeds`` adds every seed as a thin line."""
+    """Mean reward per step of each batch; ``seeds`` adds every seed as a thin line.
+
+    Args:
+        axes: to draw into; without any, the plot has a figure of its own, with a legend.
+        run: a run, as ``dico.load`` gives it.
+        stat: of the seeds: ``mean``, with standard deviation, or ``iqm``, with a 95 % bootstrap interval.
+        seeds: add each seed as a thin line.
+
+    Returns:
+        The axes.
+    """
     axes.set_title("Reward")
     axes.set_ylabel("reward per step")
-    return _plot(axes, run, "reward", stat, seeds)
+    return plot_levels(axes, run, "reward", stat, seeds)
 
 
 @on_axes(named_legend)
-def plot_outcome(axes: Axes, run: Run, name: str, stat: str = "mean", *, seeds: bool = False) -> Axes:
+def plot_outcome(axes: Axes, run: Run, name: str = "return", stat: str = "mean", *, seeds: bool = False) -> Axes:
     """What the episodes came to that ended in each batch: return, success or coverage (:func:`dico.analysis.outcomes`).
+
+    Args:
+        axes: to draw into; without any, the plot has a figure of its own, with a legend.
+        run: a run, as ``dico.load`` gives it.
+        name: return, success or coverage: one of :func:`dico.analysis.outcomes`.
+        stat: of the seeds: ``mean``, with standard deviation, or ``iqm``, with a 95 % bootstrap interval.
+        seeds: add each seed as a thin line.
+
+    Returns:
+        The axes.
 
     >>> plot_outcome(run, "success").get_ylabel()
     'share of episodes in which all agents reach their goals'
     """
     axes.set_title(name.capitalize())
     axes.set_ylabel(check_told(run, name))
-    plotted = _plot(axes, run, name, stat, seeds)
-    return plotted if name == "return" else _from_zero(plotted)
+    plotted = plot_levels(axes, run, name, stat, seeds)
+    return plotted if name == "return" else from_zero(plotted)
 
 
 @on_axes(named_legend)
@@ -94,50 +108,121 @@ def plot_diversity(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = Fa
     Where levels are so many that their own lines are broken, these are thin instead.
 
     The line of a schedule is what its members desired of each batch, on average.
+
+    Args:
+        axes: to draw into; without any, the plot has a figure of its own, with a legend.
+        run: a run, as ``dico.load`` gives it.
+        stat: of the seeds: ``mean``, with standard deviation, or ``iqm``, with a 95 % bootstrap interval.
+        seeds: add each seed as a thin line.
+
+    Returns:
+        The axes.
     """
     axes.set_title("Diversity")
     axes.set_ylabel(f"measured {metric_name(run)}")
     _plot_desired(axes, run)
-    return _plot(axes, run, controlled_metric(run), stat, seeds)
+    return plot_limit(plot_levels(axes, run, controlled_metric(run), stat, seeds), max_snd_limit(run))
+
+
+@on_axes(named_legend)
+def plot_executed_diversity(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = False) -> Axes:
+    """SND of the mean actions as they are executed, and its limit, the largest SND in the action box, if it is near.
+
+    Args:
+        axes: to draw into; without any, the plot has a figure of its own, with a legend.
+        run: a run, as ``dico.load`` gives it.
+        stat: of the seeds: ``mean``, with standard deviation, or ``iqm``, with a 95 % bootstrap interval.
+        seeds: add each seed as a thin line.
+
+    Returns:
+        The axes.
+    """
+    if not tells_executed(run):
+        raise RunError(f"{run.folder} has no SND of executed actions, which newer versions keep")
+    axes.set_title("SND of executed actions")
+    axes.set_ylabel("SND of executed actions")
+    return plot_limit(plot_levels(axes, run, "snd_acted", stat, seeds), executed_limit(run))
 
 
 @on_axes(named_legend)
 def plot_box_diversity(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = False) -> Axes:
-    """Diversity over the box of analytical control (eq:snd_continuous), with dashed lines at the desired values."""
+    """Diversity over the box of analytical control (eq:snd_continuous), with dashed lines at the desired values.
+
+    Args:
+        axes: to draw into; without any, the plot has a figure of its own, with a legend.
+        run: a run, as ``dico.load`` gives it.
+        stat: of the seeds: ``mean``, with standard deviation, or ``iqm``, with a 95 % bootstrap interval.
+        seeds: add each seed as a thin line.
+
+    Returns:
+        The axes.
+    """
+    _check_boxed(run)
     axes.set_title("Diversity over the box")
     axes.set_ylabel("SND over the box")
     _plot_desired(axes, run)
-    return _plot(axes, run, "snd_box", stat, seeds)
+    return plot_levels(axes, run, "snd_box", stat, seeds)
 
 
 @on_axes(named_legend)
 def plot_outside(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = False) -> Axes:
-    """The share of observations outside the box of analytical control, where nothing is guaranteed."""
+    """The share of observations outside the box of analytical control, where nothing is guaranteed.
+
+    Args:
+        axes: to draw into; without any, the plot has a figure of its own, with a legend.
+        run: a run, as ``dico.load`` gives it.
+        stat: of the seeds: ``mean``, with standard deviation, or ``iqm``, with a 95 % bootstrap interval.
+        seeds: add each seed as a thin line.
+
+    Returns:
+        The axes.
+    """
+    _check_boxed(run)
     axes.set_title("Outside the box")
     axes.set_ylabel("share of observations")
-    plotted = _plot(axes, run, "outside", stat, seeds)
-    plotted.yaxis.set_major_formatter(_percent)
-    return _from_zero(plotted)
+    plotted = plot_levels(axes, run, "outside", stat, seeds)
+    plotted.yaxis.set_major_formatter(as_percent)
+    return from_zero(plotted)
 
 
 @on_axes(level_legend)
 def plot_tracking(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = False) -> Axes:
-    """How far the measured diversity is from the desired one, in per cent of that; free desires nothing."""
+    """How far the measured diversity is from the desired one, in per cent of that; free desires nothing.
+
+    Args:
+        axes: to draw into; without any, the plot has a figure of its own, with a legend.
+        run: a run, as ``dico.load`` gives it.
+        stat: of the seeds: ``mean``, with standard deviation, or ``iqm``, with a 95 % bootstrap interval.
+        seeds: add each seed as a thin line.
+
+    Returns:
+        The axes.
+    """
     axes.set_title("Tracking error")
     axes.set_ylabel(f"|{'over the box' if over_box(run) else 'measured'} - desired| / desired")
-    plotted = _plot(axes, run, "tracking", stat, seeds, values=tracking_error(run), shown=_desires)
+    plotted = plot_levels(axes, run, "tracking", stat, seeds, values=tracking_error(run), shown=_desires)
     if not desires(run):
         axes.text(0.5, 0.5, "nothing desired", transform=axes.transAxes, ha="center", va="center", color=FAINT)
-    plotted.yaxis.set_major_formatter(_percent)
-    return _from_zero(plotted)
+    plotted.yaxis.set_major_formatter(as_percent)
+    return from_zero(plotted)
 
 
 @on_axes(level_legend)
 def plot_action_bound_violation(axes: Axes, run: Run, stat: str = "mean", *, seeds: bool = False) -> Axes:
-    """How far the farthest agent's mean action lies outside the action box, on average."""
+    """How far the farthest agent's mean action lies outside the action box, on average.
+
+    Args:
+        axes: to draw into; without any, the plot has a figure of its own, with a legend.
+        run: a run, as ``dico.load`` gives it.
+        stat: of the seeds: ``mean``, with standard deviation, or ``iqm``, with a 95 % bootstrap interval.
+        seeds: add each seed as a thin line.
+
+    Returns:
+        The axes.
+    """
     axes.set_title("Action-bound violation")
     axes.set_ylabel("distance outside the box")
-    return _from_zero(_plot(axes, run, "action_bound_violation", stat, seeds))
+    return from_zero(plot_levels(axes, run, "action_bound_violation", stat, seeds))
 
 
 def check_told(run: Run, name: str) -> str:
@@ -148,9 +233,19 @@ def check_told(run: Run, name: str) -> str:
     return told[name]
 
 
+def _check_boxed(run: Run) -> None:
+    if not over_box(run):
+        raise RunError(f"{run.folder} has no box of observations: train with --control analytical")
+
+
 def desires(run: Run) -> bool:
     """Whether any member desires a diversity: free does not."""
     return any(map(_desires, run.members))
+
+
+def tells_executed(run: Run) -> bool:
+    """Whether the run has the diversity of executed actions."""
+    return any(row.get("snd_acted") is not None for row in run.rows())
 
 
 def patterned(run: Run) -> bool:
@@ -171,10 +266,6 @@ def _plot_desired(axes: Axes, run: Run) -> None:
             axes.plot(x, aggregate(own, "mean").centre, color=colours[level], zorder=1.5, **look)
 
 
-def _percent(value: float, _: object) -> str:
-    return f"{100 * value:.6g} %"
-
-
 def _desires(member: Member) -> bool:
     return member.constraint != "free"
 
@@ -190,56 +281,3 @@ def _desired_bounds(run: Run) -> dict[float, list[str]]:
             if bound == high != np.inf or bound == low > 0:
                 found.setdefault(bound, []).append(level)
     return found
-
-
-def plot_band(axes: Axes, x: np.ndarray, band: Band, own: np.ndarray, seeds: bool, **line: Any) -> None:
-    """A line with its band, and the ``own`` values of each seed if asked for, or if they are too few for a band."""
-    colour, mark = line["color"], {"marker": "o", "markersize": 4} if len(x) == 1 else {}
-    axes.plot(x, band.centre, zorder=3, **line, **mark)
-    if band.has_interval and len(x) > 1:
-        axes.fill_between(x, band.low, band.high, color=colour, alpha=0.18, linewidth=0, zorder=2)
-    elif band.has_interval:
-        axes.vlines(x, band.low, band.high, color=colour, alpha=0.5, zorder=2)
-    if seeds or not band.has_interval:
-        for seed in own:
-            axes.plot(x, seed, color=colour, linewidth=0.6, alpha=0.6, zorder=2.5, **mark)
-
-
-def _plot(
-    axes: Axes,
-    run: Run,
-    metric: str,
-    stat: str,
-    seeds: bool,
-    *,
-    values: Float[np.ndarray, "members iterations"] | None = None,
-    shown: Callable[[Member], bool] = lambda _: True,
-) -> Axes:
-    """A line and a band for each level, of a column or of other ``values``."""
-    values = curves(run, metric) if values is None else values
-    x, label = in_thousands(frames(run)[: values.shape[1]])  # a run in training may be longer by now
-    axes.set_xlabel(label)
-    plain_numbers(axes.yaxis)
-    colours, patterns = level_colours(levels(run)), level_patterns(levels(run))
-    wanted = [member for member in run.members if shown(member)]
-    for level in levels(run):
-        if not any(level_of(run, member) == level for member in wanted):
-            continue
-        own = values[of_level(run, level)]
-        band, colour = aggregate(own, stat).within(*range_of(metric)), colours[level]
-        pattern = (0, patterns[level]) if patterns[level] else "-"
-        plot_band(axes, x, band, own, seeds, color=colour, linestyle=pattern, gid=level)
-    axes.margins(x=0.01)
-    if wanted and not np.isfinite(values[[member.index for member in wanted]]).any():
-        axes.text(0.5, 0.5, DIVERGED, transform=axes.transAxes, ha="center", va="center", color=FAINT)
-        axes.set_xlim(0, x[-1])
-        axes.set_yticks([])
-    return axes
-
-
-def _from_zero(axes: Axes) -> Axes:
-    """From just below zero up, so that a line at zero is seen; where all is zero, up to a hundredth."""
-    highest = axes.dataLim.y1
-    top = axes.get_ylim()[1] if np.isfinite(highest) and highest > 0 else NOTHING
-    axes.set_ylim(-0.03 * top, top)
-    return axes

@@ -7,49 +7,67 @@ from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.legend import Legend
 from matplotlib.ticker import NullLocator
 
-from dico.analysis import Answer, LevelSummary, align, answer_of, final, of_level, summary
+from dico.analysis import Answer, LevelSummary, align, answer_of, best_in_words, final, of_level, summary
 from dico.runs import Run
 from dico.viz.axis import Axis, axis_of
 from dico.viz.colours import level_colours, run_colour
-from dico.viz.labels import level_label, run_names
-from dico.viz.limits import max_snd_limit
-from dico.viz.own_axes import on_axes
+from dico.viz.labels import level_label, levels_title, run_names
+from dico.viz.limits import limit_is_near, max_snd_limit
+from dico.viz.own_axes import on_axes, several
 from dico.viz.style import FAINT, INK, lost, plain_numbers
 
-ALIKE = "#f3efe2"
+ALIKE = "#ecdfae"
 """Behind the levels that cannot be told from the best."""
-FEW = 2
-"""More of them than this are only counted."""
 MOST_LETTERS = 55
 """Of a line of text as wide as the axes."""
-SAME_PLACE = 0.02
+MOST_LINES = 3
+"""Of text above the axes, one for each of several runs."""
+SAME_PLACE = 0.005
 """Points nearer than this share of the whole range hide each other."""
 NAME_ROOM = 9
 """Height of a line's name, in points."""
-NEAR = 2.5
-"""The limit is drawn if it is at most so many times as far as the farthest level: else levels would be crowded."""
 FROM_ZERO = 0.5
 """The axis begins at no diversity unless the least level stands beyond this share of it."""
 TICKS_APART = 0.08
 """Share of the axis that the numbers at its ticks are apart, at least."""
 
 
-@on_axes()
+def decision_legend(axes: Axes, runs: Run | Sequence[Run]) -> Legend:
+    """What tells levels apart, or several runs, beside the axes."""
+    every = several(runs)
+    legend = axes.legend(title=levels_title(every[0]) if len(every) == 1 else "run", loc="upper left",
+                         bbox_to_anchor=(1.01, 1.0), alignment="left")  # fmt: skip
+    for marker in legend.get_lines():
+        if marker.get_marker() in ("o", "D"):
+            marker.set_markersize(7)  # those that surround others are larger in the plot
+    return legend
+
+
+@on_axes(decision_legend)
 def plot_decision(axes: Axes, runs: Run | Sequence[Run], stat: str = "mean") -> Axes:
     """Final reward of each level with its interval and seeds, the best level, and the maximum-SND limit if it is near.
 
     One run has a colour for each level, several have one each.
 
-    ``runs`` is one or several; without axes it has a figure of its own.
-
-    The text tells which others cannot be told from the best, and a pale band reaches over those that have a value.
+    A level is called best, and has a ring, only if it is told apart from all others
+    (:func:`dico.analysis.best_in_words`, of means). Else the text tells which cannot be told apart, and of one run
+    these stand on pale discs, if others do not.
 
     A level with a value stands at that value, one with bounds spans them, and free stands where its diversity landed.
     Where one number varies and the desired diversity does not, levels stand at that number, and there is no limit.
+
+    Args:
+        axes: to draw into; without any, the plot has a figure of its own, with a legend.
+        runs: a run, or several to compare.
+        stat: of the seeds: ``mean``, with standard deviation, or ``iqm``, with a 95 % bootstrap interval.
+
+    Returns:
+        The axes.
     """
-    runs = align([runs] if isinstance(runs, Run) else runs)
+    runs = align(several(runs))
     along = axis_of(runs)
     axes.set_xlabel(along.title)
     axes.set_ylabel("final reward per step")
@@ -75,30 +93,12 @@ def plot_decision(axes: Axes, runs: Run | Sequence[Run], stat: str = "mean") -> 
         _plot_limit(axes, runs[0])
     else:
         _spread(axes, along, [along.place(level)[0] for own in every for level in own])
-    candidates = [(level, name) for own, name in zip(ended, names, strict=True) for level in own]
-    if len(candidates) > 1:  # of one alone it says nothing
-        best, name = max(candidates, key=lambda each: float(each[0].reward.centre))
-        found = answer_of(runs[names.index(name)]) if stat == "mean" else None
-        text = _called(level_label(best.level), found)
-        if len(runs) > 1:  # which of them leads is not told by the seeds of one: their differences are
-            found, text = None, f"highest: {level_label(best.level)}"
-            text = named if len(named := f"{text} ({name})") <= MOST_LETTERS else text
-        _mark_best(axes, along.place(best)[0], best, text)
-        if along.diversity and found is not None and found.low < found.high:
-            axes.axvspan(found.low, found.high, color=ALIKE, linewidth=0, zorder=0.5, gid="alike")
-    if not candidates:
+    found = [answer_of(run) if stat == "mean" else None for run in runs]
+    _tell(axes, along, ended, found, names)
+    if not any(ended):
         axes.text(0.5, 0.5, "all members diverged", transform=axes.transAxes, ha="center", va="center", color=FAINT)
         axes.set_yticks([])
     return axes
-
-
-def limit_is_near(limit: float, farthest: float) -> bool:
-    """Whether an axis that reaches to the limit would leave the levels their room.
-
-    >>> limit_is_near(2.8, 1.5), limit_is_near(2.8, 0.3), limit_is_near(2.8, 0.0)
-    (True, False, True)
-    """
-    return limit <= NEAR * farthest or farthest == 0
 
 
 def _plot_seeds(axes: Axes, along: Axis, run: Run, ended: Sequence[LevelSummary], colours: dict[str, str]) -> None:
@@ -148,7 +148,8 @@ def _plot_levels(
             axes.errorbar(x, y, [[y - low], [high - y]], color=colour, linewidth=1.4, capsize=2.5, zorder=2.5)
         label = _label(level, along) if labelled else None
         axes.plot(x, y, marker="D" if free else "o", markersize=(6 if free else 7) + 5 * deep, color=colour,
-                  linestyle="none", markeredgecolor="white", gid=level.level, zorder=3, label=label)  # fmt: skip
+                  linestyle="none", markeredgecolor="white", gid=level.level, zorder=3.2 - 0.01 * deep,
+                  label=label)  # fmt: skip
 
 
 def _beneath(points: Sequence[tuple[float, float]]) -> list[int]:
@@ -178,30 +179,36 @@ def _label(level: LevelSummary, along: Axis) -> str:
     return f"{level_label(level.level)}{landed}{lost(level.diverged, level.seeds + level.diverged)}"
 
 
-def _called(best: str, found: Answer | None) -> str:
-    """What the seeds say of the level that leads, and of those that they cannot tell it from."""
-    if found is not None and found.outcome == "undecided":
-        return f"highest: {best}; {found.why}"
-    others = [] if found is None else [level_label(level) for level in found.alike if level != found.level]
-    if found is None or not others:
-        return f"best: {best}"
-    if found.outcome == "not separable":
-        return f"highest: {best}, none told apart"
-    named = ", ".join(others) if len(others) <= FEW else f"{len(others)} others"
-    return f"best: {best}, not told apart from {named}"
+def _tell(
+    axes: Axes,
+    along: Axis,
+    ended: Sequence[Sequence[LevelSummary]],
+    found: Sequence[Answer | None],
+    names: Sequence[str],
+) -> None:
+    """A line of text for each run above the axes, where no whisker crosses it; rings, or discs under what is alike."""
+    told = [(name, best_in_words(each, level_label)) for name, each in zip(names, found, strict=True) if each]
+    lines = [text if len(found) == 1 else f"{name}: {text}" for name, text in told]
+    if len({text for _, text in told}) == 1 and len(told) == len(found) > 1:  # of all of them the same
+        lines = [f"each run: {told[0][1]}"]
+    short = len(lines) <= MOST_LINES and all(len(line) <= MOST_LETTERS for line in lines)
+    if len(found) == 1 or short:
+        axes.set_title("\n".join(lines), loc="left", color=INK, weight="bold")
+    for own, each in zip(ended, found, strict=True):
+        for level in own:
+            if each is None:
+                break
+            x, y = along.place(level)[0], float(level.reward.centre)
+            if each.best == level.level:
+                axes.plot(x, y, marker="o", markersize=13, markerfacecolor="none", markeredgecolor=INK, gid="best",
+                          zorder=3.5)  # fmt: skip
+            if len(found) == 1 and set_apart(each) and level.level in each.alike:
+                axes.plot(x, y, marker="o", markersize=17, markeredgewidth=0, color=ALIKE, gid="alike", zorder=1.1)
 
 
-def _mark_best(axes: Axes, x: float, best: LevelSummary, text: str) -> None:
-    """A ring, and a text above the axes, where no whisker crosses it."""
-    y = float(best.reward.centre)
-    axes.plot(x, y, marker="o", markersize=13, markerfacecolor="none", markeredgecolor=INK, gid="best", zorder=3.5)
-    place = x
-    side, share = "left" if _share(axes, x) < 0.5 else "right", len(text) / MOST_LETTERS
-    if share > 1 - _share(axes, x) and share > _share(axes, x):  # on either side it would leave the figure
-        place, side = axes.get_xlim()[0], "left"
-    axes.annotate(text, (place, 1.0), xycoords=("data", "axes fraction"), xytext=(0, 3),
-                  textcoords="offset points", ha=side, va="bottom", color=INK, weight="bold")  # fmt: skip
-    axes.axvline(x, color=INK, linewidth=0.7, linestyle=(0, (1, 3)), zorder=1.2)
+def set_apart(found: Answer | None) -> bool:
+    """Whether several levels cannot be told from the best, and others can."""
+    return found is not None and len(found.alike) > 1 and found.outcome != "not separable"
 
 
 def _share(axes: Axes, x: float) -> float:
@@ -240,8 +247,6 @@ def _plot_limit(axes: Axes, run: Run) -> None:
     if limit is None or not shown:
         return
     axes.axvspan(limit.value, right, facecolor="#f0f0f0", edgecolor="#d0d0d0", hatch="///", linewidth=0, zorder=0)
-    axes.axvline(limit.value, color=INK, linewidth=1.4, zorder=1, gid="limit")
     found = f"{limit.value:.3g}" if limit.exact else f"{limit.value:.3g} to {limit.upper_bound:.3g}"
-    axes.annotate(f"largest SND in the action box: {found}", (limit.value, 0.5), xycoords=("data", "axes fraction"),
-                  xytext=(-4, 0), textcoords="offset points", rotation=90, ha="right", va="center", fontsize=7.5,
-                  color=FAINT)  # fmt: skip
+    axes.axvline(limit.value, color=INK, linewidth=1.4, zorder=1, gid="limit",
+                 label=f"largest SND in\nthe action box: {found}")  # fmt: skip

@@ -15,7 +15,17 @@ FEW = 12
 
 
 def plot_extremal_actions(axes: Axes, best: MaxSND, low: Sequence[float], high: Sequence[float]) -> Axes:
-    """The action box of two components, and at its vertices the agents whose SND is the largest; lines join pairs."""
+    """The action box of two components, and at its vertices the agents whose SND is the largest; lines join pairs.
+
+    Args:
+        axes: to draw into.
+        best: what ``dico.max_snd`` found.
+        low: the action box, the least of each component.
+        high: the greatest of each.
+
+    Returns:
+        The axes.
+    """
     if len(low) != 2:
         raise ValueError(f"the figure is of actions with 2 components, got {len(low)}")
     width, height = high[0] - low[0], high[1] - low[1]
@@ -42,7 +52,16 @@ def plot_extremal_actions(axes: Axes, best: MaxSND, low: Sequence[float], high: 
 
 
 def draw_bound(named: Mapping[str, MaxSND], low: Sequence[float], high: Sequence[float]) -> Figure:
-    """A panel for each group of agents, by name, with the largest SND above it."""
+    """A panel for each group of agents, by name, with the largest SND above it.
+
+    Args:
+        named: what ``dico.max_snd`` found for each group.
+        low: the action box, the least of each component.
+        high: the greatest of each.
+
+    Returns:
+        The figure, with a caption.
+    """
     if not named:
         raise ValueError("the figure is of two agents or more, got a lone one")
     with use_style():

@@ -12,11 +12,11 @@ from dico.runs import Run, RunError, Summary
 from dico.tasks import MappedTask
 from dico.viz.comparison import draw_compared_curves, draw_differences
 from dico.viz.cross_play import draw_cross_play
+from dico.viz.distances import draw_distances
 from dico.viz.figures import (
     draw_box,
     draw_curves,
     draw_decision,
-    draw_distances,
     draw_outcomes,
     draw_tracking,
     draw_trajectories,
@@ -26,12 +26,13 @@ from dico.viz.kept import kept_selection
 from dico.viz.labels import run_names
 from dico.viz.map_figures import draw_map, draw_slice
 from dico.viz.once import warn_once
+from dico.viz.own_axes import several
 from dico.viz.selection import Selection, choose
 from dico.viz.style import save
 
 
 def write_figures(
-    runs: Sequence[Run],
+    runs: Run | Sequence[Run],
     folder: Path,
     *,
     stat: str = "mean",
@@ -50,7 +51,7 @@ def write_figures(
 
 
 def draw_figures(
-    runs: Sequence[Run], *, stat: str = "mean", seeds: bool = False, own_scale: bool = False
+    runs: Run | Sequence[Run], *, stat: str = "mean", seeds: bool = False, own_scale: bool = False
 ) -> dict[str, Figure]:
     """All figures that make sense for the runs, by name.
 
@@ -59,8 +60,17 @@ def draw_figures(
     between agents. Of several: one decision plot, curves of all together, their differences where they share levels,
     and each run's own in a folder named after it.
     ``own_scale`` gives every panel of a map its own colours.
+
+    Args:
+        runs: a run, or several to compare.
+        stat: of the seeds: ``mean``, with standard deviation, or ``iqm``, with a 95 % bootstrap interval.
+        seeds: add each seed as a thin line.
+        own_scale: give every panel its own colours.
+
+    Returns:
+        The figures by name.
     """
-    check_comparable(runs)
+    check_comparable(runs := several(runs))
     with warn_once():
         runs = [run.read() for run in align(runs)]
         if len(runs) == 1:

@@ -94,6 +94,19 @@ def kept_selection(run: Run) -> KeptSelection | None:
     return kept
 
 
+def selection_of(shown: Selection | Run) -> Selection:
+    """What to show: of a run a member of each level, or of a summary what was kept of it.
+
+    >>> len(selection_of(run).members), selection_of(choose(run, ["1"])).members[0].constraint
+    (4, '1')
+    """
+    if isinstance(shown, Selection):
+        return shown
+    if not isinstance(shown, Run):
+        raise ValueError(f"what is drawn must be a run, or members of one that viz.choose gives, got {shown!r:.80}")
+    return kept_selection(shown) or choose(shown)
+
+
 def _state(task: Task, arrays: Mapping[str, Tensor]) -> Any:
     """The states of an episode, as the task makes them."""
     kind = type(task.reset(1, Random([0])))

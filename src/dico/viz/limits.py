@@ -3,10 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
-from dico.analysis import bounds_of, controlled_group, controlled_metric, in_order
+from dico.analysis import controlled_group, controlled_metric, reach_in_words
 from dico.bounds import MaxSND, max_snd
 from dico.kinds import KINDS
 from dico.runs import Run
+
+NEAR = 2.5
+"""The limit is drawn if it is at most so many times as far as the farthest level: else levels would be crowded."""
 
 
 def room(run: Run) -> MaxSND | None:
@@ -16,10 +19,17 @@ def room(run: Run) -> MaxSND | None:
     >>> round(limit.value, 3), limit.exact
     (2.828, True)
     """
+    return executed_limit(run) if controlled_metric(run) == "snd" else None
+
+
+def executed_limit(run: Run) -> MaxSND | None:
+    """The largest SND that executed actions can have, of policies of any kind; None of a lone agent.
+
+    >>> round(executed_limit(run).value, 3)
+    2.828
+    """
     group = _group(run)
-    if controlled_metric(run) != "snd" or group["n_agents"] < 2:
-        return None
-    return max_snd(group["n_agents"], group["low"], group["high"])
+    return max_snd(group["n_agents"], group["low"], group["high"]) if group["n_agents"] > 1 else None
 
 
 def max_snd_limit(run: Run) -> MaxSND | None:
@@ -32,23 +42,25 @@ def max_snd_limit(run: Run) -> MaxSND | None:
     return room(run) if KINDS[_group(run)["kind"]].width == 1 else None
 
 
+def limit_is_near(limit: float, farthest: float) -> bool:
+    """Whether an axis that reaches to the limit would leave the levels their room.
+
+    >>> limit_is_near(2.8, 1.5), limit_is_near(2.8, 0.3), limit_is_near(2.8, 0.0)
+    (True, False, True)
+    """
+    return limit <= NEAR * farthest or farthest == 0
+
+
 def beyond(run: Run) -> str:
     """What to know of levels that executed actions cannot have; nothing if there are none.
 
     >>> beyond(run)
     ''
     """
-    limit = room(run)
-    if limit is None:
+    if room(run) is None:
         return ""
-    levels = in_order(member.constraint for member in run.members)
-    unreachable = ", ".join(each for each in levels if limit.upper_bound < bounds_of(each)[0])
-    if not unreachable:
-        return ""
-    largest = f"the largest SND in the action box, {limit.upper_bound:.3g}"
-    if KINDS[_group(run)["kind"]].width > 1:
-        return f"desired {unreachable} is of means before the tanh; executed actions differ by less than {largest}"
-    return f"desired {unreachable} is beyond {largest}: means lie outside it, and executed actions differ less"
+    group, desired = _group(run), (member.constraint for member in run.members)
+    return reach_in_words(desired, group["n_agents"], group["low"], group["high"], group["kind"])
 
 
 def _group(run: Run) -> Mapping[str, Any]:

@@ -8,7 +8,9 @@ from matplotlib.figure import Figure
 
 from dico.analysis import level_of
 from dico.analysis.fields import Field, as_mapped, check_coordinates
+from dico.runs import Run, RunError
 from dico.runs.episodes import play
+from dico.viz.kept import selection_of
 from dico.viz.maps import colour_bar, extent_of, map_scale, middle_of, plot_map, plot_slice
 from dico.viz.selection import Selection
 from dico.viz.style import caption, label_edges, level_panels, level_title, paired_panels, use_style, who
@@ -19,13 +21,29 @@ ROLLOUT = 20
 
 
 def draw_map(
-    selection: Selection, state_seed: int = 0, *, resolution: int = 100, arrows: bool = False, own_scale: bool = False
+    selection: Selection | Run,
+    state_seed: int = 0,
+    *,
+    resolution: int = 100,
+    arrows: bool = False,
+    own_scale: bool = False,
 ) -> Figure:
     """Diversity at every position, a panel for each level.
 
     All have one colour scale, so that levels are compared, or each its own, so that the shape of each is seen. Under
     analytical control it is f, and below it stands the diversity of the unscaled deviations (eq:finn_pi).
+
+    Args:
+        selection: a run, or members of one that ``dico.viz.choose`` gives.
+        state_seed: of the start that is drawn.
+        resolution: cells along each side.
+        arrows: add what each agent would do, its mean actions.
+        own_scale: give every panel its own colours.
+
+    Returns:
+        The figure, with a caption.
     """
+    selection = selection_of(selection)
     as_mapped(selection.task)
     state = selection.start(state_seed)
     fields, group = selection.fields(state, resolution=resolution), selection.task.groups[selection.controlled]
@@ -50,8 +68,8 @@ def draw_map(
 
 
 def draw_slice(
-    selection: Selection,
-    coordinates: tuple[int, int],
+    selection: Selection | Run,
+    coordinates: tuple[int, int] = (0, 1),
     state_seed: int = 0,
     *,
     resolution: int = 100,
@@ -60,7 +78,20 @@ def draw_slice(
     """Diversity over two observed numbers around a rollout of each level, all other numbers held.
 
     All have one colour scale, or each its own, as in :func:`draw_map`.
+
+    Args:
+        selection: a run, or members of one that ``dico.viz.choose`` gives.
+        coordinates: which two of the observed numbers.
+        state_seed: of the start that is drawn.
+        resolution: cells along each side.
+        own_scale: give every panel its own colours.
+
+    Returns:
+        The figure, with a caption.
     """
+    selection = selection_of(selection)
+    if not selection.policies:
+        raise RunError(selection.run.source.no_checkpoint())
     check_coordinates(coordinates, selection.task.groups[selection.controlled].obs_dim)
     played = play(selection.task, selection.policies, ROLLOUT, state_seed, deterministic=True)
     seen = [

@@ -15,6 +15,7 @@ from torch import Tensor
 from dico.analysis.fields import Extent, Field
 from dico.tasks import Task, map_state
 from dico.tasks.scene import TEAM
+from dico.viz.own_axes import not_of_run
 from dico.viz.scenes import Picture
 from dico.viz.style import MAP
 from dico.viz.views import array
@@ -72,6 +73,7 @@ def plot_arrows(
                     zorder=3.5)  # fmt: skip
 
 
+@not_of_run("axes, a field, a task and a state", "draw_map(run)")
 def plot_map(
     axes: Axes,
     field: Field,
@@ -85,6 +87,18 @@ def plot_map(
 
     ``agents`` are the indices of those whose actions they are, by default from 0 on. The field is the first image of
     the axes; by default it has a colour scale of its own.
+
+    Args:
+        axes: to draw into.
+        field: SND at every place.
+        task: whose scene it is.
+        state: what is drawn over the field.
+        scale: of the colours; by default the plot's own.
+        actions: of each agent in each cell, for arrows.
+        agents: whose actions they are; by default from 0 on.
+
+    Returns:
+        The axes.
 
     >>> from dico.viz.selection import choose
     >>> from dico.viz.style import new_figure
@@ -102,6 +116,7 @@ def plot_map(
     return axes
 
 
+@not_of_run("axes, a field, two coordinates and what was seen", "draw_slice(run)")
 def plot_slice(
     axes: Axes,
     field: Field,
@@ -112,6 +127,16 @@ def plot_slice(
     """A field over two observed numbers, with those that were seen in a recorded rollout.
 
     The field is the first image of the axes; by default it has a colour scale of its own.
+
+    Args:
+        axes: to draw into.
+        field: SND at every place.
+        coordinates: which two of the observed numbers.
+        seen: observations, drawn as dots.
+        scale: of the colours; by default the plot's own.
+
+    Returns:
+        The axes.
     """
     image = plot_field(axes, field, map_scale([field]) if scale is None else scale)
     image.set_interpolation("nearest")

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from matplotlib.axes import Axes
 
@@ -11,9 +11,10 @@ from dico.runs import Run
 SIZE = (6.4, 3.6)
 """Of a figure of its own, in inches."""
 Plot = Callable[..., Axes]
+Draw = TypeVar("Draw", bound=Callable[..., Any])
 
 
-def on_axes(legend: Callable[[Axes, Run], None] | None = None) -> Callable[[Plot], Plot]:
+def on_axes(legend: Callable[[Axes, Any], Any] | None = None) -> Callable[[Plot], Plot]:
     """Let a plot be called without axes: it then has a figure of its own, in our style, which a notebook shows.
 
     What it is of, a run or several, is checked first; ``legend`` is drawn too where the axes are its own.
@@ -35,13 +36,46 @@ def on_axes(legend: Callable[[Axes, Run], None] | None = None) -> Callable[[Plot
             with use_style():
                 axes = pyplot.subplots(figsize=SIZE, layout="constrained")[1]
                 plot(axes, *arguments, **options)
-                if legend is not None and isinstance(first, Run):
+                if legend is not None:
                     legend(axes, first)
             return axes
 
         return call
 
     return decorate
+
+
+def of_run(draw: Draw) -> Draw:
+    """Let what draws a run say so if it is given anything else."""
+
+    @wraps(draw)
+    def call(*arguments: Any, **options: Any) -> Any:
+        run = arguments[0] if arguments else options.get("run")
+        if not isinstance(run, Run):
+            raise ValueError(f"{draw.__name__} takes a run, as dico.load gives it, got {run!r:.80}")
+        return draw(*arguments, **options)
+
+    return cast(Draw, call)
+
+
+def not_of_run(takes: str, instead: str) -> Callable[[Draw], Draw]:
+    """Let a plot that a run is not enough for say what it ``takes``, and what there is ``instead``."""
+
+    def decorate(plot: Draw) -> Draw:
+        @wraps(plot)
+        def call(*arguments: Any, **options: Any) -> Any:
+            if arguments and isinstance(arguments[0], Run):
+                raise ValueError(f"{plot.__name__} takes {takes}, got a run: dico.viz.{instead} draws one")
+            return plot(*arguments, **options)
+
+        return cast(Draw, call)
+
+    return decorate
+
+
+def several(runs: Run | Sequence[Run]) -> list[Run]:
+    """One run or more, as a list."""
+    return [runs] if isinstance(runs, Run) else list(runs)
 
 
 def _check(name: str, first: Any) -> None:

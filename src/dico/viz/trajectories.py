@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 
 from dico.analysis.fields import Extent
 from dico.tasks.scene import Scene
+from dico.viz.own_axes import not_of_run
 from dico.viz.scenes import Picture
 from dico.viz.style import FAINT
 from dico.viz.views import array, extent_around
@@ -24,10 +25,20 @@ def moments(lengths: Sequence[int], pictures: int = PICTURES) -> list[int]:
     return [round(step) for step in np.linspace(0, max(lengths), pictures)]
 
 
+@not_of_run("a row of axes, a scene and steps", "draw_trajectories(run)")
 def plot_strip(row: Iterable[Axes], scene: Scene, steps: Sequence[int], extent: Extent | None = None) -> list[Axes]:
     """One episode at the given steps, one in each axes of a row; after its end it stands still, and says so.
 
     The scene's batch is time; by default all that moves is shown.
+
+    Args:
+        row: axes, one for each step.
+        scene: an episode, whose batch is time.
+        steps: which to show.
+        extent: what to show; by default all that moves.
+
+    Returns:
+        The axes.
 
     >>> from dico.viz.selection import choose
     >>> from dico.viz.style import new_figure
