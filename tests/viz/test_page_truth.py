@@ -103,7 +103,7 @@ def test_deviations_that_are_not_zero_do_not_read_zero(opened, tmp_path):
     )  # fmt: skip
     page = opened(write_report(run))
     cells = page.locator(".summary td.number").all_inner_texts()
-    deviations = [re.search(r"± (\S+)", cell)[1].replace("\N{MINUS SIGN}", "-") for cell in cells if "±" in cell]
+    deviations = [re.search(r"±\s(\S+)", cell)[1].replace("\N{MINUS SIGN}", "-") for cell in cells if "±" in cell]
     assert len(deviations) == 8
     assert all(float(deviation) > 0 for deviation in deviations)
     assert float(deviations[0]) == pytest.approx(2e-7, rel=0.4)
@@ -114,8 +114,11 @@ def test_digits_follow_the_spread(calculator):
         script = "(all) => all.map((one) => dico.format.interval(one, dico.format.decimalsOf(all)))"
         return calculator.evaluate(script, [list(each) for each in intervals])
 
-    assert shown((0.1001, 0.10007, 0.10013)) == ["0.10010 ± 0.00003"]
-    assert shown((0.1001, 0.10007, 0.10013), (45.2, 40.0, 50.4)) == ["0.10010 ± 0.00003", "45.200 ± 5.200"]
+    assert shown((0.1001, 0.10007, 0.10013)) == ["0.10010 ±\N{NO-BREAK SPACE}0.00003"]
+    assert shown((0.1001, 0.10007, 0.10013), (45.2, 40.0, 50.4)) == [
+        "0.10010 ±\N{NO-BREAK SPACE}0.00003",
+        "45.200 ±\N{NO-BREAK SPACE}5.200",
+    ]
     assert shown((1.031, None, None), (45.2, None, None)) == ["1.03", "45.20"]  # not 1.0 beside an error of 3.1 %
 
 

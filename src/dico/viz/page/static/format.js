@@ -45,12 +45,13 @@ export function decimalsFor(values, digits) {
   return largest > 0 ? Math.min(Math.max(digits - 1 - Math.floor(Math.log10(largest)), 0), 8) : 0;
 }
 
-/** Decimals for some intervals: two significant digits of the narrowest, three of what has none, and from three to
- * `most` of the largest. */
+/** Decimals for some intervals: two significant digits of the middle one in width, three of what has none, and from
+ * three to `most` of the largest. */
 export function decimalsOf(intervals, most = 5) {
   const halves = known(intervals.map(([, low, high]) => ((low ?? NaN) < high ? (high - low) / 2 : NaN)));
   const sizes = [...intervals.map(([centre]) => centre), ...halves];
-  const wanted = halves.length ? decimalsFor([extremes(halves)[0]], 2) : 0;
+  const middle = halves.sort((a, b) => a - b)[Math.floor((halves.length - 1) / 2)];
+  const wanted = halves.length ? decimalsFor([middle], 2) : 0;
   const bare = intervals.filter(([, low, high]) => !((low ?? NaN) < high));
   const alone = bare.map(([centre]) => decimalsFor([centre], 3));
   return Math.min(Math.max(wanted, ...alone, decimalsFor(sizes, 3)), decimalsFor(sizes, most));
@@ -65,7 +66,7 @@ export function interval([centre, low, high], decimals = decimalsOf([[centre, lo
   const tiny = Number(half.toFixed(decimals)) === 0; // not zero, whatever the decimals have room for
   if (tiny && decimals < decimalsFor([half], 1)) return interval([centre, low, high], decimalsFor([half], 1));
   const symmetric = Math.abs(high + low - 2 * centre) <= 1e-4 * Math.max(high - low, 1e-12);
-  if (tiny || symmetric) return `${show(centre)} ± ${tiny ? number(half, 2) : show(half)}`;
+  if (tiny || symmetric) return `${show(centre)} ±\u00a0${tiny ? number(half, 2) : show(half)}`;
   return `${show(centre)} [${show(low)}, ${show(high)}]`;
 }
 
