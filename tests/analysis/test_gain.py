@@ -4,13 +4,14 @@ from functools import cache
 
 import numpy as np
 import pytest
+from folders import write_run
 from hypothesis import given
 from hypothesis import strategies as st
 from made_up import made_up
 
 from dico.analysis import answer, answer_of, best_in_words, sentences
 from dico.analysis.gain import in_digits
-from dico.viz.page.finding import _verdict
+from dico.runs import load
 
 SWEEPS = 200
 LEVELS = ("0", "0.1", "0.3", "0.5", "0.7", "1", "1.5", "free")
@@ -138,7 +139,22 @@ def test_an_answer_that_is_none_says_why():
         found = answer(samples)
         assert (found.outcome, found.why) == ("undecided", why)
         assert sentences(found) == [f"highest mean: 1; {why}"]
-        assert _verdict(found, "navigation", str).endswith(f"; {why}.")
+
+
+def test_levels_are_not_compared_while_some_members_are_behind(tmp_path):
+    rewards = {"0": 0.0, "1": 1.0, "free": 5.0}
+
+    def values(level, seed, iteration):
+        return {"reward": rewards[level] + 0.01 * seed}
+
+    run = write_run(tmp_path / "run", values, snd=tuple(rewards), seeds=3, frames=36_000)
+    assert answer_of(run).best == "free"
+    metrics = run.folder / "metrics.jsonl"
+    lines = metrics.read_text().splitlines(keepends=True)
+    metrics.write_text("".join(line for line in lines if '"free"' not in line or '"iteration": 1,' in line))
+    behind = answer_of(load(run.folder))
+    assert (behind.outcome, behind.best) == ("undecided", None)
+    assert "no numbers of the newest iteration" in behind.why
 
 
 def test_seeds_that_diverged_and_levels_without_enough_of_them_do_not_count():

@@ -1,6 +1,7 @@
 """What the driver does with pieces that end in every way, without starting a process."""
 
 import os
+import shutil
 import signal
 import threading
 from contextlib import suppress
@@ -329,14 +330,17 @@ def test_a_run_in_pieces_shows_how_far_each_is_whoever_drives_them(tmp_path):
     driver.beat()
     work(str(folder), "001", driver=driver.id, device="cpu")  # which ends without anybody who drives it on
     assert {row["member"] for row in load(folder).rows()} == {0, 1, 2, 3, 4, 5}
+    (folder / "pieces" / "plan.json").unlink()  # a start that was killed leaves pieces without one
+    (folder / "metrics.jsonl").write_bytes((folder / "pieces" / "000" / "metrics.jsonl").read_bytes())
+    assert load(folder).rows() == own
 
 
 def test_a_run_whose_pieces_have_no_metrics_yet_says_how_to_go_on(tmp_path, capsys):
     folder = tmp_path / "run"
     with pytest.raises(Interrupted):
         start.train(small(), folder, Inline(before=stop_after(1)), OFTEN)
-    for path in folder.glob("pieces/*/metrics.jsonl"):
-        path.unlink()
+    for path in folder.glob("pieces/0*"):
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
     status, _, err = command(capsys, "report", folder)
     assert status == 2
     assert "is in pieces, none of which has metrics yet" in err
@@ -347,6 +351,8 @@ def test_lost_metrics_of_a_piece_are_told_and_the_rest_is_joined(tmp_path, expec
     with pytest.raises(Interrupted):
         start.train(small(), tmp_path / "run", Inline(before=stop_after(6)), OFTEN)
     (tmp_path / "run" / "pieces" / "000" / "metrics.jsonl").unlink()
+    with pytest.warns(UserWarning, match=r"000/metrics.jsonl is lost, though its piece has checkpoints"):
+        load(tmp_path / "run").rows()
     with pytest.warns(UserWarning, match=r"000/metrics.jsonl is lost: numbers of its members are missing"):
         run = start.resume(tmp_path / "run", Inline())
     whole = load(expected)

@@ -201,6 +201,7 @@ def test_a_terminal_or_a_reader_that_is_lost_costs_nothing(tmp_path, lost):
     """A terminal that hangs up says so by a signal; a reader that left says nothing, and the training goes on."""
     words = f"train navigation --run {tmp_path / 'run'} --seeds 1 --snd 1 --frames 4000000 --hidden 8 --epochs 1"
     code = "from dico.commands import main; raise SystemExit(main())"
+    code = f"import signal; signal.signal(signal.SIGHUP, signal.SIG_DFL); {code}"  # these tests may run under nohup
     ours, theirs = pty.openpty() if lost == "terminal" else os.pipe()
     if lost == "terminal":
         code = f"import os; os.login_tty({theirs}); {code}"
@@ -253,12 +254,13 @@ def test_a_session_knows_how_long_an_iteration_takes_yet(tmp_path):
 
 def test_a_terminal_that_closes_asks_once_and_not_at_all_under_nohup(monkeypatch):
     monkeypatch.setattr("dico.training.stopping.AT_ONCE", 0.0)
-    with stopping(lambda _: None) as stop:
-        for _ in range(3):
-            signal.raise_signal(signal.SIGHUP)
-        assert stop.is_set()
-    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
     try:
+        with stopping(lambda _: None) as stop:
+            for _ in range(3):
+                signal.raise_signal(signal.SIGHUP)
+            assert stop.is_set()
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
         with stopping(lambda _: None) as stop:
             signal.raise_signal(signal.SIGHUP)
             assert not stop.is_set()

@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from dico._files import plain
-from dico.analysis.measured import final
+from dico.analysis.measured import behind, final
 from dico.analysis.members import FREE, bounds_of, levels, of_level
 from dico.analysis.simultaneous import Means, greatest
 from dico.analysis.statistics import FEWEST, decimals_of
@@ -26,6 +26,7 @@ NEXT_TO_NOTHING = 0.05
 MORE = 3
 """Decimals beyond what an interval is worth, less than this, to show on which side of zero it ends."""
 TOO_FEW = "fewer than three seeds tell no more"
+BEHIND = "some members have no numbers of the newest iteration, so levels are not compared yet"
 """Why it is mostly undecided."""
 NAMED = 3
 """More levels than these that cannot be told apart are only counted, where there is little room."""
@@ -130,7 +131,11 @@ def answer_of(run: Run, metric: str = "reward") -> Answer | None:
     samples = {level: values[of_level(run, level)] for level in levels(run)}
     if len(samples) < 2 or not np.isfinite(values).any():
         return None
-    return answer(samples)
+    found = answer(samples)
+    if behind(run).any():
+        known = {level: own[np.isfinite(own)] for level, own in samples.items() if np.isfinite(own).any()}
+        return _undecided(found.level, known, BEHIND)
+    return found
 
 
 def best_in_words(found: Answer, name: Callable[[str], str] = str) -> str:

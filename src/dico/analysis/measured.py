@@ -63,6 +63,11 @@ def frames(run: Run) -> Float[np.ndarray, " iterations"]:
     return np.fmax.reduce(_read(run, "frames"), axis=0)  # without NaN, if it can be
 
 
+def behind(run: Run) -> Bool[np.ndarray, " members"]:
+    """Who has no numbers of the newest iteration, though not diverged: of a piece that others are ahead of."""
+    return ~np.isfinite(curves(run, "reward")[:, -1]) & ~diverged(run)
+
+
 def diverged(run: Run) -> Bool[np.ndarray, " members"]:
     """Which members' numbers stopped being finite, in any group."""
     members = [row["member"] for row in run.rows() if row.get("diverged")]

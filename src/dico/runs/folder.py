@@ -13,10 +13,10 @@ from torch import Tensor
 
 from dico._files import checksum, crc32, is_sealed
 from dico.members import NUMBERS, Member
-from dico.runs.in_pieces import read_rows_of_pieces
+from dico.runs.in_pieces import is_in_pieces, read_rows_of_pieces
 from dico.runs.reading import check_plain, no_metrics_yet, parse_json, read_json, read_rows, warn
 from dico.runs.run import Run
-from dico.runs.schema import META, PIECES, STATE, Checkpoint, Row, RunError, Say, check_config, check_members
+from dico.runs.schema import META, STATE, Checkpoint, Row, RunError, Say, check_config, check_members
 from dico.runs.shapes import COUNT, INDEX, LEVEL, check
 
 NAME = re.compile(r"checkpoint-([1-9][0-9]{0,17})")
@@ -35,7 +35,7 @@ class Folder:
 
     def rows(self, say: Say) -> list[Row]:
         """All lines of ``metrics.jsonl``; of a run in pieces, of theirs."""
-        if (self.path / PIECES).exists():
+        if is_in_pieces(self.path):
             return read_rows_of_pieces(self.path, self.constraints, self.iterations, say)
         rows = list(read_rows(self.path / "metrics.jsonl", self.constraints, self.iterations, say))
         if rows and has_changed_rows(self.path):
@@ -55,7 +55,7 @@ class Folder:
 
     def no_metrics(self) -> str:
         """Why there may be none, and what to do."""
-        if (self.path / PIECES).exists():
+        if is_in_pieces(self.path):
             return (
                 f"{self.path} is in pieces, none of which has metrics yet: look again when their first iterations are "
                 f"done, or go on with `dico resume {self.path}`"

@@ -1,5 +1,6 @@
 """A run that several processes or machines train, read back: its plan, and its pieces' metrics as those of one run."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,13 +34,22 @@ def read_plan(path: Path) -> list[Piece]:
     return [Piece(each["name"], tuple(each["members"])) for each in saved["pieces"]]
 
 
+def is_in_pieces(run: Path) -> bool:
+    """Whether there is a plan: what a killed start left beside a whole run is none."""
+    return os.path.lexists(run / PIECES / PLAN)
+
+
 def read_rows_of_pieces(run: Path, constraints: Sequence[str], iterations: int, say: Say) -> list[Row]:
     """The lines of all pieces as far as each has come, by iteration; members have these ``constraints``."""
     found: list[Row] = []
-    for piece in read_plan(run / PIECES / PLAN):
+    path = run / PIECES / PLAN
+    for piece in read_plan(path):
         if strange := [member for member in piece.members if member >= len(constraints)]:
-            raise RunError(f"{run / PIECES / PLAN} cannot be used: there is no member {strange[0]}")
+            raise RunError(f"{path} cannot be used: there is no member {strange[0]}")
         own = [constraints[member] for member in piece.members]
-        rows = read_rows(run / PIECES / piece.name / "metrics.jsonl", own, iterations, say)
+        metrics = run / PIECES / piece.name / "metrics.jsonl"
+        rows = read_rows(metrics, own, iterations, say)
         found += [{**row, "member": piece.members[row["member"]]} for row in rows]
+        if not metrics.exists() and any(metrics.parent.glob("checkpoint-*")):
+            say(f"{metrics} is lost, though its piece has checkpoints: numbers of its members are missing")
     return sorted(found, key=lambda row: row["iteration"])

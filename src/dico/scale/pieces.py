@@ -1,6 +1,5 @@
 """The pieces of a run: which members each has, how each ended, and who drives them."""
 
-import os
 import shutil
 import time
 import uuid
@@ -13,7 +12,7 @@ from typing import Any, Literal, get_args
 from dico._files import sealed, write_json
 from dico.runs import RunError
 from dico.runs.folder import checkpoint_folders
-from dico.runs.in_pieces import Piece, read_plan
+from dico.runs.in_pieces import Piece, is_in_pieces, read_plan
 from dico.runs.reading import parse_json
 from dico.runs.schema import PIECES, PLAN
 from dico.runs.shapes import TEXT, check
@@ -44,7 +43,7 @@ class Pieces:
     @property
     def exist(self) -> bool:
         """Whether the run is cut into pieces, and not yet joined; the plan may be unreadable."""
-        return os.path.lexists(self.path / PLAN)
+        return is_in_pieces(self.run)
 
     def check_no_work(self, frames: int) -> None:
         """An error if there is no plan, but pieces that are further than so many frames: they are not cut anew.

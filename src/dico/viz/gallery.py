@@ -103,7 +103,7 @@ def _of_one(run: Run, stat: str, seeds: bool, own_scale: bool) -> dict[str, Figu
     if selection is not None:
         if isinstance(selection.task, MappedTask):
             drawn["map"] = draw_map(selection, own_scale=own_scale)
-        elif selection.policies:
+        elif selection.policies and selection.task.groups[selection.controlled].obs_dim > 1:
             drawn["map"] = draw_slice(selection, (0, 1))
         drawn["trajectories"] = draw_trajectories(selection)
     if isinstance(run.source, Summary) and "cross_play" in run.source.behaviours:

@@ -56,7 +56,7 @@ def numbers(run: Run, stat: str, along: Axis, runs: int = 1, presets: Presets | 
         "seeds": seeds,
         "progress": {"frames": int(frames[-1]), "total": int(run.config.get("frames") or frames[-1])},
         "took": _took(run),
-        "best": _best(run),
+        "best": _best(run, stat),
         "answer": finding(run, stat),
         "maximum": limit.value if limit else None,
         "bound": limit.upper_bound if limit else None,
@@ -75,12 +75,10 @@ def numbers(run: Run, stat: str, along: Axis, runs: int = 1, presets: Presets | 
     }
 
 
-def _best(run: Run) -> str | None:
-    """The level that is better than all others, where there is one: seeds must tell it from them."""
-    found = analysis.answer_of(run)
-    if found is None or found.outcome == "undecided" or found.alike != (found.level,):
-        return None
-    return found.level
+def _best(run: Run, stat: str) -> str | None:
+    """The level that is better than all others, where there is one: seeds must tell it from them, by their means."""
+    found = analysis.answer_of(run) if stat == "mean" else None
+    return None if found is None else found.best
 
 
 def thin(count: int, most: int = POINTS) -> Int[np.ndarray, " kept"]:

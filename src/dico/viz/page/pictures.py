@@ -72,7 +72,7 @@ def pictures(run: Run, best: str | None, extent: Extent | None = None) -> Pictur
     reason = NO_NETWORKS if kept else playable(selection)
     if isinstance(selection.task, MappedTask):
         values["maps"] = _maps(selection)
-    elif not kept:
+    elif not kept and selection.task.groups[selection.controlled].obs_dim > max(SLICED):
         values["maps"] = _slices(selection)
     else:
         missing["maps"] = (
