@@ -314,8 +314,9 @@ def test_eval_tells_the_spread(capsys, tmp_path, monkeypatch):
     assert told["levels"][0]["return"]["over_episodes"] > 0
 
 
-def test_no_number_is_cut_off_in_80_columns(capsys, tmp_path, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "80")
+@pytest.mark.parametrize("columns", ["80", "50"])
+def test_no_number_is_cut_off_in_a_narrow_terminal(columns, capsys, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", columns)
     _, out, _ = dico(capsys, "train", "tag", *WORDS, "--run", tmp_path / "run", "--device", "cpu")
     assert not re.search(r"\d…", out)
     _, out, _ = dico(capsys, "eval", tmp_path / "run", "--episodes", "5")

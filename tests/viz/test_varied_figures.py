@@ -109,7 +109,8 @@ def test_the_page_has_each_group(tmp_path, trained):
     assert [level["text"] for level in found["levels"]] == ["tau=0.01", "tau=0.3"]
     assert {(level["least"], level["most"]) for level in found["levels"]} == {(1.0, 1.0)}
     assert found["grouping"] == {
-        "title": "tau", "desired": False, "sample": "seed", "of": "", "bands": True, "few": True, "question": "Which tau is best?",
+        "title": "tau", "desired": False, "sample": "seed", "of": "", "bands": True, "few": True,
+        "question": "Which tau is best?",
         "axis": {"title": "tau", "logarithmic": True, "diversity": False},
     }  # fmt: skip
     assert [(row["level"], row["place"]) for row in shown["summary"]] == [("tau=0.01", 0.01), ("tau=0.3", 0.3)]

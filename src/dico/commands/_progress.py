@@ -52,7 +52,8 @@ def level_table(rows: Sequence[dict[str, Any]], title: str | None = None) -> Tab
         title = f"{f'{title}; ' if title else ''}{len(levels)} of {len(every)} levels"
     groups = list(dict.fromkeys(row.get("group", "") for row in rows))
     metrics = [name for name in METRICS if name in rows[0]]  # SND, and the controlled metric where that is another
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=0)  # narrow: numbers are not cut off
+    # narrow, and folded where that is not enough: no number is cut off
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=0)
     table.add_column(f"desired {_title_of(metrics[-1])}")
     varied = [name for name in _varying(rows) if name != "constraint"]
     for name in (*varied, "seeds"):
@@ -63,9 +64,9 @@ def level_table(rows: Sequence[dict[str, Any]], title: str | None = None) -> Tab
     titles = [*(f"measured {_title_of(metric)}" for metric in metrics), *(["executed SND"] if executed else [])]
     for group in groups:
         for name in (*titles, "reward per step", *episodes):
-            table.add_column(f"{group} {name}".strip(), justify="right")
+            table.add_column(f"{group} {name}".strip(), justify="right", overflow="fold")
     for name in told:
-        table.add_column(name, justify="right")
+        table.add_column(name, justify="right", overflow="fold")
     for members in levels.values():
         first = member_of(members[0])
         seeds = str(len({row["member"] for row in members}))

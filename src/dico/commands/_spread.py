@@ -68,7 +68,8 @@ def spread_table(levels: Sequence[dict[str, Any]], title: str, metric: str = "sn
     names = {name: text for name, text in names.items() if name in levels[0]}
     for column in ("level", *(["group"] if grouped else []), "seeds", *names.values(), "return, over episodes ±"):
         text = column in ("level", "group", "seeds")
-        table.add_column(column, justify="left" if text else "right", min_width=None if text else NARROWEST)
+        justify, narrowest = ("left", None) if text else ("right", NARROWEST)
+        table.add_column(column, justify=justify, min_width=narrowest, overflow="fold")
     for level in levels:
         seeds = f"{level['seeds']}" + (f" ({level['diverged']} diverged)" if level["diverged"] else "")
         cells = [_cell(level[name]["values"]) for name in names]
