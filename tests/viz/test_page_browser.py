@@ -199,7 +199,7 @@ def test_dragging_an_agent_changes_its_moves_and_not_the_map(opened, path):
     canvas = page.locator(".stage canvas")
     before, place = canvas.evaluate("node => node.toDataURL()"), place_of(page, "agent 1")
     drag(page, "agent 1", -80, 50)
-    page.wait_for_timeout(100)
+    settle(page)
     assert place_of(page, "agent 1") != place
     assert canvas.evaluate("node => node.toDataURL()") == before
     page.get_by_role("button", name="Back to the start").click()
@@ -270,6 +270,7 @@ def test_the_agents_run_from_where_they_are(opened, path):
     page.wait_for_timeout(250)
     assert place_of(page, "agent 0") == stopped
     page.get_by_label("arrows").check()
+    page.locator(".small-arrow").first.wait_for(state="attached")
     assert page.locator(".small-arrow").count() == 2 * 11 * 11
 
 

@@ -15,6 +15,8 @@ from dico.tasks import TASKS, MappedTask, Task
 
 ROWS_AT_ONCE = 1 << 16
 """Observations sent through the networks at once, all members together."""
+ROLLOUT = 20
+"""Episodes whose observations surround a map over two observed numbers."""
 Extent = tuple[float, float, float, float]
 """Least x, greatest x, least y, greatest y."""
 
@@ -145,3 +147,19 @@ def check_coordinates(coordinates: tuple[int, int], obs_dim: int) -> None:
     first, second = coordinates
     if first == second or not all(0 <= k < obs_dim for k in coordinates):
         raise ValueError(f"coordinates must be two different whole numbers from 0 to {obs_dim - 1}, got {coordinates}")
+
+
+def extent_of(seen: Float[Tensor, "rows o"], coordinates: tuple[int, int]) -> Extent:
+    """What two observed numbers ranged over, with a little room; the outermost hundredth is left out."""
+    ends = []
+    for k in coordinates:
+        low, high = torch.quantile(seen[:, k], torch.tensor([0.01, 0.99], dtype=seen.dtype)).tolist()
+        room = 0.1 * (high - low) or 0.5
+        ends += [low - room, high + room]
+    return ends[0], ends[1], ends[2], ends[3]
+
+
+def middle_of(seen: Float[Tensor, "rows o"]) -> Float[Tensor, " o"]:
+    """The observation nearest to the mean of all, each number in units of its spread: one that really occurred."""
+    standard = (seen - seen.mean(0)) / seen.std(0).clamp_min(1e-6)
+    return seen[standard.square().sum(1).argmin()]

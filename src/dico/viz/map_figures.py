@@ -7,17 +7,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from dico.analysis import level_of
-from dico.analysis.fields import Field, as_mapped, check_coordinates
+from dico.analysis.fields import ROLLOUT, Field, as_mapped, check_coordinates, extent_of, middle_of
 from dico.runs import Run, RunError
 from dico.runs.episodes import play
 from dico.viz.kept import selection_of
-from dico.viz.maps import colour_bar, extent_of, map_scale, middle_of, plot_map, plot_slice
+from dico.viz.maps import colour_bar, map_scale, plot_map, plot_slice
 from dico.viz.selection import Selection
 from dico.viz.style import caption, label_edges, level_panels, level_title, paired_panels, use_style, who
 from dico.viz.views import legend
-
-ROLLOUT = 20
-"""Episodes whose observations surround a map over two observed numbers."""
 
 
 def draw_map(

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from torch import Tensor
 
-from dico.analysis.fields import Extent, Field
+from dico.analysis.fields import Field
 from dico.tasks import Task, map_state
 from dico.tasks.scene import TEAM
 from dico.viz.own_axes import not_of_run
@@ -150,19 +150,3 @@ def plot_slice(
     axes.set_ylabel(f"observation {j}")
     axes.grid(False)
     return axes
-
-
-def extent_of(seen: Float[Tensor, "rows o"], coordinates: tuple[int, int]) -> Extent:
-    """What two observed numbers ranged over, with a little room; the outermost hundredth is left out."""
-    ends = []
-    for k in coordinates:
-        low, high = torch.quantile(seen[:, k], torch.tensor([0.01, 0.99], dtype=seen.dtype)).tolist()
-        room = 0.1 * (high - low) or 0.5
-        ends += [low - room, high + room]
-    return ends[0], ends[1], ends[2], ends[3]
-
-
-def middle_of(seen: Float[Tensor, "rows o"]) -> Float[Tensor, " o"]:
-    """The observation nearest to the mean of all, each number in units of its spread: one that really occurred."""
-    standard = (seen - seen.mean(0)) / seen.std(0).clamp_min(1e-6)
-    return seen[standard.square().sum(1).argmin()]

@@ -15,7 +15,6 @@ from dico.viz.colours import level_colours, run_colour
 from dico.viz.files import output_file
 from dico.viz.labels import metric_name, run_names
 from dico.viz.page import words
-from dico.viz.page.card import card as episodes_card
 from dico.viz.page.differences import table_of_differences
 from dico.viz.page.filling import fill
 from dico.viz.page.finding import findings, preview, project
@@ -62,7 +61,7 @@ def write_report(
     found = payload(opened, stat, presets)
     title = f"{', '.join(run_names(opened))} · dico report"
     path = default_path(opened) if out is None else Path(out)
-    picture = episodes_card(found, MAP_COLOURS) if card or url else None
+    picture = _card(found) if card or url else None
     beside = card_beside(path)
     address = urljoin(url, beside.name) if url else beside.name
     about = preview(found["facts"], found["findings"])
@@ -73,6 +72,16 @@ def write_report(
     with output_file(path) as scratch:
         scratch.write_text(text, "utf-8")
     return path
+
+
+def _card(found: dict[str, Any]) -> bytes | None:
+    """The preview picture, for whose letters more is needed than for the page."""
+    try:
+        from dico.viz.page.card import card
+    except ModuleNotFoundError as missing:
+        needed = (missing.name or "").partition(".")[0]
+        raise ImportError(f'the preview picture needs {needed}: pip install "dico-marl[viz]"', name=needed) from missing
+    return card(found, MAP_COLOURS)
 
 
 def card_beside(path: Path) -> Path:

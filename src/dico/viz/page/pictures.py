@@ -9,13 +9,11 @@ from jaxtyping import Float
 from torch import Tensor
 
 from dico.analysis import level_of, levels
-from dico.analysis.fields import Extent, Field
+from dico.analysis.fields import ROLLOUT, Extent, Field, extent_of, middle_of
 from dico.runs import Member, Run
 from dico.runs.episodes import Recording, play
 from dico.tasks import Group, MappedTask, map_state, of_group
 from dico.viz.kept import KeptSelection, kept_selection
-from dico.viz.map_figures import ROLLOUT
-from dico.viz.maps import extent_of, middle_of
 from dico.viz.page.encode import floats, quantise
 from dico.viz.page.live import observations, playable, surroundings, wanted
 from dico.viz.page.scenes import encode_scene
