@@ -221,7 +221,8 @@ class Run:
         """Fresh episodes of the members that are selected, from the same starts and with the same noise for all.
 
         Args:
-            snd, seed, **numbers: select members as in :meth:`select`, all by default.
+            snd, seed: select members as in :meth:`select`, all by default.
+            **numbers: select them too.
             episodes: how many of each member.
             start: the seed of the episodes' starts and noise.
             deterministic: stochastic policies act by their means.
@@ -253,7 +254,8 @@ class Run:
         Args:
             to: the file, or a folder, which gets those of all groups in both formats.
             snd: the member's desired diversity; of a run with ``dial`` it may lie between two levels.
-            seed, group, **numbers: as in :meth:`policy`.
+            seed, group: as in :meth:`policy`.
+            **numbers: likewise.
 
         Returns:
             The files.
