@@ -172,13 +172,11 @@ class AgentMLP(nn.Module):
 
     def forward(self, obs: Float[Tensor, "*batch n o"]) -> Float[Tensor, "*batch n d"]:
         """Each agent's network on its own row."""
-        members, batch = obs.shape[: self.member_axes], obs.shape[self.member_axes : -2]
-        return self._agents_last(self.mlp(self._own_rows(obs)), (*members, *batch))
+        return self._agents_last(self.mlp(self._own_rows(obs)), obs.shape[:-2])
 
     def everyone(self, obs: Float[Tensor, "*batch o"]) -> Float[Tensor, "*batch n d"]:
         """Every agent's network on every row, in one pass."""
-        members, batch = obs.shape[: self.member_axes], obs.shape[self.member_axes : -1]
-        return self._agents_last(self.mlp(self._all_rows(obs)), (*members, *batch))
+        return self._agents_last(self.mlp(self._all_rows(obs)), obs.shape[:-1])
 
     def own_and_everyone(
         self, obs: Float[Tensor, "*batch n o"], others: Float[Tensor, "*rows o"]

@@ -313,9 +313,9 @@ class DiCo(Precise):
             ``params``, as :meth:`forward` has them, and ``snd_hat``, for :meth:`commit_`.
         """
         check_obs(obs, self.members, self.deviations, per_agent=True)
-        measured = obs if on is None else on
-        check_obs(measured, self.members, self.deviations)
-        check_weight(weight, measured, self.metric)
+        if on is not None:
+            check_obs(on, self.members, self.deviations)
+        check_weight(weight, obs if on is None else on, self.metric)
         if on is None:
             everyone = self._deviations_of_everyone(obs)
             own = everyone.diagonal(dim1=-3, dim2=-2).movedim(-1, -2)
