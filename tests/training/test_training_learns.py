@@ -67,6 +67,8 @@ def in_new_episodes(population):
 
 def six(algorithm):
     settings = PPO if algorithm.endswith("ppo") else REPLAY
+    if ALGORITHMS[algorithm].deterministic:  # shorter steps: by longer ones diversity jumps by a third now and then
+        settings = settings | {"lr": SMALL["lr"] / 2}
     if algorithm.endswith("td3"):  # as many steps of the actor
         settings = settings | {"updates": 2 * REPLAY["updates"]}
     return trained("navigation", algorithm=algorithm, snd=("0.5", "free"), horizon=20, **settings)
