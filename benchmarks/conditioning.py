@@ -29,9 +29,11 @@ from dico.training.staging import Stage
 
 LEVELS = {
     "navigation": ("0", "0.3", "1", "1.5", "2", "free"),
+    "same-goal": ("0", "0.3", "1", "free"),
     "dispersion": ("0", "2", "6", "free"),
     "sampling": ("0", "5", "free"),
     "tag": ("0", "0.6", "free"),
+    "reverse-transport": ("0", "0.1", "1.2", "free"),
 }
 SIZES = ("hidden", "lr", "action_loss_lr", "envs", "frames_per_batch", "epochs", "minibatch", "updates", "batch",
          "replay", "noise_frames")  # fmt: skip
