@@ -90,6 +90,15 @@ def test_lines_of_several_runs_are_told_by_the_legend_alone(opened, path):
     assert "Line patterns repeat after 10 levels" in page.locator("#toolbar").inner_text()
 
 
+def test_nothing_is_cut_off_on_a_small_phone(opened, path):
+    page = opened(path, SMALL_PHONE)
+    assert page.locator("#toolbar small").is_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") == SMALL_PHONE["width"]
+    tables = page.locator("#settings .scroll")
+    tables.evaluate_all("nodes => nodes.forEach((node) => (node.closest('details').open = true))")
+    assert tables.evaluate_all("nodes => Math.max(...nodes.map((node) => node.scrollWidth - node.clientWidth))") == 0
+
+
 def test_the_table_of_differences_fits_a_screen(opened, path):
     page = opened(path, DESKTOP)
     assert "The runs have 12,000 and 36,000 frames" in page.locator("#differences .lead").inner_text()
