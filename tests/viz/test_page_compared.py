@@ -1,5 +1,8 @@
 """Compared runs in a browser: every number is of the line, the frames and the run that it stands beside."""
 
+import re
+from pathlib import Path
+
 import pytest
 from browsers import CHROMIUM, DESKTOP, NONE_HERE, fixtures
 from drawn import lost
@@ -97,6 +100,19 @@ def test_nothing_is_cut_off_on_a_small_phone(opened, path):
     tables = page.locator("#settings .scroll")
     tables.evaluate_all("nodes => nodes.forEach((node) => (node.closest('details').open = true))")
     assert tables.evaluate_all("nodes => Math.max(...nodes.map((node) => node.scrollWidth - node.clientWidth))") == 0
+
+
+def test_lines_of_the_decision_are_in_its_file(opened, path):
+    page = opened(path)
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Download Which diversity is best? as SVG").click()
+    drawn = Path(waiting.value.path()).read_text("utf-8")
+    assert "var(--" not in drawn
+    assert (
+        len(re.findall(r"<polyline[^>]* stroke=\"(?:rgb|color|oklab)", drawn))
+        == page.locator("#decision .thread").count()
+        > 0
+    )
 
 
 def test_the_table_of_differences_fits_a_screen(opened, path):
