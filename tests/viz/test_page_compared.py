@@ -115,6 +115,18 @@ def test_lines_of_the_decision_are_in_its_file(opened, path):
     )
 
 
+def test_levels_are_named_wherever_they_landed(opened, tmp_path):
+    def run(name, snd):
+        def row(level, seed, _):
+            found = {"reward": snd + 0.01 * seed, "snd": snd if level == "free" else 1.0}
+            return found | {"action_bound_violation": 0.0}
+
+        return write_run(tmp_path / name, row, snd=("1", "free"), seeds=3, frames=12_000)
+
+    page = opened(write_report([run("one", 0.2), run("two", 1.8)], tmp_path / "both.html"))
+    assert sorted(page.locator("#decision .level").all_text_contents()) == ["1", "free", "free"]
+
+
 def test_the_table_of_differences_fits_a_screen(opened, path):
     page = opened(path, DESKTOP)
     assert "The runs have 12,000 and 36,000 frames" in page.locator("#differences .lead").inner_text()
