@@ -21,7 +21,7 @@ AGENTS = ("agent", "adversary")
 """The roles of what acts."""
 WIDER = 0.45
 """How much larger an agent is drawn for each one that stands on it, so that all are seen."""
-SMALLEST = 0.018
+SMALLEST = 0.014
 """Radius of an agent in a view, in its width, at least: of a smaller one no colour is seen. The page has the same."""
 ROOM = 1.5
 """How much more than its own extent a scene may need for what moves out of it."""
@@ -36,10 +36,14 @@ HUES = {15: "red", 45: "orange", 70: "yellow", 170: "green", 260: "blue", 300: "
 def extent_around(scenes: Sequence[Scene]) -> Extent:
     """What to show so that no circle leaves the picture, but no more than ``ROOM`` times what the scenes ask for."""
     extent = np.array(scenes[0].extent).reshape(2, 2)  # (x, y), (least, greatest)
-    middle, half = extent.mean(1), np.ptp(extent, axis=1) / 2
-    centres = [(array(circle.centre), circle.radius) for scene in scenes for circle in scene.circles]
-    reach = [np.abs(centre - middle).reshape(-1, 2).max(0) + radius for centre, radius in centres]
-    half = np.clip(np.max([half, *reach], axis=0), half, ROOM * half)
+    middle, asked = extent.mean(1), np.ptp(extent, axis=1) / 2
+    circles = [circle for scene in scenes for circle in scene.circles]
+    reach = [np.abs(array(circle.centre) - middle).reshape(-1, 2).max(0) for circle in circles]
+    half = asked
+    for _ in range(2):  # in a wider view, small agents are drawn larger
+        radii = [least_radius(circle, 2 * float(half[0])) for circle in circles]
+        ends = [far + radius for far, radius in zip(reach, radii, strict=True)]
+        half = np.clip(np.max([asked, *ends], axis=0), asked, ROOM * asked)
     (left, bottom), (right, top) = (middle - half).tolist(), (middle + half).tolist()
     return left, right, bottom, top
 
@@ -84,7 +88,7 @@ def drawn_radii(circles: Sequence[Circle], width: float) -> list[np.ndarray]:
     >>> [radius.tolist() for radius in drawn_radii(discs("agent", torch.zeros(1, 2, 2), 1.0), 10.0)]
     [[1.45], [1.0]]
     >>> drawn_radii(discs("agent", torch.zeros(1, 1, 2), 0.001), 10.0)[0].tolist()  # too small to be seen
-    [0.18]
+    [0.14]
     """
     agents = [k for k, circle in enumerate(circles) if circle.role in AGENTS]
     centres = {k: array(circles[k].centre) for k in agents}
