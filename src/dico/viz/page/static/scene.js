@@ -9,8 +9,7 @@ const BLACK = 64; // a colour whose channels are all below this is called black,
 const TRAIL = 100; // steps over which a trail fades, as in the figures
 const AGENTS = ["agent", "adversary"]; // the roles of what acts
 const SMALLEST = 0.014; // least radius of an agent, in the picture's width, as in the figures
-const [WIDER, RING] = [0.45, 3.5]; // by what share of itself an agent is drawn larger for each one that stands on it, so
-// that all are seen, and by how many pixels at least
+const [WIDER, RING] = [0.45, 3.5]; // how much larger an agent is drawn for each one on it, in itself, and in pixels
 const [FRESH, OLD] = [0.85, 0.3]; // how strong it is at first and in the end: stronger than on paper, for dark pages
 
 /** World to pixels in a square or wider canvas, y upwards. */
