@@ -1,12 +1,15 @@
 """Colours of levels: more diversity is visibly more, on paper and on a dark screen."""
 
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
 
-from dico.viz.colours import FREE, level_colours, level_patterns, rgb
+from dico.viz.colours import FREE, level_colours, level_patterns, rgb, run_colour
 
+NO_RED = [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]]
+NO_GREEN = [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.01182, 0.04294, 0.968881]]
+"""What protanopes and deuteranopes see of red, green and blue light (Machado, Oliveira and Fernandes)."""
 CONES = np.array([[0.41222, 0.53633, 0.05145], [0.2119, 0.6807, 0.1074], [0.0883, 0.28172, 0.62998]])
 OPPONENTS = np.array([[0.21045, 0.79362, -0.00407], [1.978, -2.42859, 0.45059], [0.0259, 0.78277, -0.80868]])
 LEVELS = ["0", "0.1", "0.3", "0.4", "0.5", "1", "free"]
@@ -19,11 +22,11 @@ def luminance(colour):
     return linear @ [0.2126, 0.7152, 0.0722]
 
 
-def oklab(colour):
+def oklab(colour, eye=((1, 0, 0), (0, 1, 0), (0, 0, 1))):
     """Lightness and two opponent hues, even to the eye (Ottosson's OKLab), in hundredths."""
     channels = np.array(rgb(colour)) / 255
     linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
-    cones = np.cbrt(CONES @ linear)
+    cones = np.cbrt(CONES @ np.clip(np.array(eye) @ linear, 0, 1))
     return 100 * (OPPONENTS @ cones)
 
 
@@ -86,3 +89,11 @@ def test_neighbouring_levels_differ_to_the_eye():
     far, near = (level_colours(["0", *pair]) for pair in (("6", "40"), ("4", "5")))
     assert np.linalg.norm(oklab(far["6"]) - oklab(far["40"])) > 4 > np.linalg.norm(oklab(near["4"]) - oklab(near["5"]))
     assert level_patterns(["0", "4", "5"])["4"] != level_patterns(["0", "4", "5"])["5"]
+
+
+def test_eleven_runs_are_told_apart_by_any_eye_and_on_paper():
+    colours = [run_colour(number) for number in range(11)]
+    assert min(contrast(colour, "#ffffff") for colour in colours) > 2.2
+    for eye in (np.eye(3), NO_RED, NO_GREEN):
+        seen = [oklab(colour, eye) for colour in colours]
+        assert min(np.linalg.norm(one - other) for one, other in combinations(seen, 2)) > 7

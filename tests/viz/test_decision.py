@@ -181,3 +181,12 @@ def test_levels_far_from_none_have_the_axis_to_themselves(tmp_path):
     left, right = draw_decision([write_run(tmp_path / "run", steady, snd=("1", "1.5"))]).axes[0].get_xlim()
     assert 0.8 < left < 1
     assert 1.5 < right < 1.7
+
+
+def test_the_caption_tells_of_an_interval_where_there_is_one(tmp_path):
+    def rewards(level, seed, _):
+        return {"reward": float(seed), "snd": 1.0, "action_bound_violation": 0.0}
+
+    few, enough = (write_run(tmp_path / f"{n}", rewards, snd=("0", "free"), seeds=n, frames=12_000) for n in (2, 3))
+    assert "landed (with its interval)" in said(draw_decision(enough))
+    assert "its interval" not in said(draw_decision(few))

@@ -8,7 +8,7 @@ from drawn import lost, said, steady, texts
 from folders import write_run
 
 from dico._student import student_quantile
-from dico.analysis import align, differences, frames
+from dico.analysis import aggregate, align, differences, final, frames
 from dico.viz import draw_compared_curves, draw_differences
 from dico.viz.colours import run_colour
 
@@ -158,3 +158,23 @@ def test_many_runs_stay_in_the_rows_of_their_levels(tmp_path):
     heights = {line.get_gid(): line.get_ydata()[0] for line in draw_differences(runs).axes[0].get_lines()}
     levels = [[heights[f"{level} {number}"] for number in range(1, 9)] for level in ("0", "0.5", "free")]
     assert all(min(above) > max(below) + 0.1 for above, below in pairwise(levels))
+
+
+def test_rounding_is_no_scatter(tmp_path):
+    """Shares that all seeds have alike: their means differ in the last bit, by the order of adding up."""
+
+    def run(name, share):
+        def row(level, seed, iteration):
+            found = {"reward": 0.01 * seed, "snd": 0.5, "action_bound_violation": 0.0}
+            return found | {
+                "success": share + 0.1 * ((iteration + seed) % 3)
+            }  # the same three values, in another order
+
+        return write_run(tmp_path / name, row, snd=("0.5",), seeds=3, frames=180_000)
+
+    runs = [run("one", 0.1), run("two", 0.3)]
+    finals = [final(each, "success") for each in runs]
+    assert max(np.ptp(values) for values in finals) > 0
+    (found,) = differences(runs)
+    assert found.verdict("success") == "no scatter"
+    assert float(np.ptp([aggregate(finals[0]).low, aggregate(finals[0]).high])) == 0

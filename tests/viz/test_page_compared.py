@@ -1,5 +1,8 @@
 """Compared runs in a browser: every number is of the line, the frames and the run that it stands beside."""
 
+import re
+from pathlib import Path
+
 import pytest
 from browsers import CHROMIUM, DESKTOP, NONE_HERE, fixtures
 from drawn import lost
@@ -88,6 +91,40 @@ def test_lines_of_several_runs_are_told_by_the_legend_alone(opened, path):
     assert len(dashes) == len(LEVELS)
     assert len(set(dashes)) == 10
     assert "Line patterns repeat after 10 levels" in page.locator("#toolbar").inner_text()
+
+
+def test_nothing_is_cut_off_on_a_small_phone(opened, path):
+    page = opened(path, SMALL_PHONE)
+    assert page.locator("#toolbar small").is_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") == SMALL_PHONE["width"]
+    tables = page.locator("#settings .scroll")
+    tables.evaluate_all("nodes => nodes.forEach((node) => (node.closest('details').open = true))")
+    assert tables.evaluate_all("nodes => Math.max(...nodes.map((node) => node.scrollWidth - node.clientWidth))") == 0
+
+
+def test_lines_of_the_decision_are_in_its_file(opened, path):
+    page = opened(path)
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Download Which diversity is best? as SVG").click()
+    drawn = Path(waiting.value.path()).read_text("utf-8")
+    assert "var(--" not in drawn
+    assert (
+        len(re.findall(r"<polyline[^>]* stroke=\"(?:rgb|color|oklab)", drawn))
+        == page.locator("#decision .thread").count()
+        > 0
+    )
+
+
+def test_levels_are_named_wherever_they_landed(opened, tmp_path):
+    def run(name, snd):
+        def row(level, seed, _):
+            found = {"reward": snd + 0.01 * seed, "snd": snd if level == "free" else 1.0}
+            return found | {"action_bound_violation": 0.0}
+
+        return write_run(tmp_path / name, row, snd=("1", "free"), seeds=3, frames=12_000)
+
+    page = opened(write_report([run("one", 0.2), run("two", 1.8)], tmp_path / "both.html"))
+    assert sorted(page.locator("#decision .level").all_text_contents()) == ["1", "free", "free"]
 
 
 def test_the_table_of_differences_fits_a_screen(opened, path):

@@ -71,11 +71,37 @@ def test_a_task_is_played_as_python_plays_it(opened, tmp_path, task):
     page.locator(".slice").evaluate("node => (node.open = true)")
     names = page.locator(".slice select").first.locator("option").all_inner_texts()
     assert tuple(names) == run.task().observation_names(run.task().groups[0])
+    bars, plot = (page.locator(part).last.bounding_box() for part in ("#live .colour-bar", ".slice"))
+    assert bars["y"] < plot["y"]  # however long the slice is, the map's colours stay with the map
+    if task in ("tag", "reverse-transport"):
+        role = "adversary" if task == "tag" else "agent"
+        seen_by = page.get_by_label("seen by").locator("option").all_inner_texts()
+        assert seen_by == [f"{role} {k}" for k in range(run.groups[0]["n_agents"])]
     page.locator(".slice select").nth(1).select_option("3")
     page.wait_for_function("document.querySelector('.slice canvas').getAttribute('aria-label')?.includes('SND over')")
     page.get_by_role("button", name="Let them run").click()
     page.wait_for_function("document.querySelector('[data-reading=\"reward so far\"] small').textContent > 'in 3'")
     page.get_by_role("button", name="Stop").click()
+
+
+def test_the_slice_reaches_to_where_the_agent_is(opened, tmp_path):
+    page = opened(write_report(small_run(tmp_path / "run", "reverse-transport", snd=("1",))))
+    page.locator(".slice-across span").first.wait_for()
+    for _ in range(4):  # they begin in other corners than the one that the range was seen in
+        page.get_by_role("button", name="Another start").click()
+        page.wait_for_timeout(300)
+        x, y = place_of(page, "agent 0")
+        ends = page.locator(".slice-across span, .slice-ends span").all_inner_texts()
+        top, bottom, left, right = (float(text.replace("\N{MINUS SIGN}", "-")) for text in ends)
+        assert left < x < right
+        assert bottom < y < top
+
+
+def test_it_opens_with_agents_that_differ(opened, tmp_path):
+    """Levels of several fields have no slider between them, and the first of them is mostly 0: all dark."""
+    page = opened(write_report(small_run(tmp_path / "run", snd=("0", "1"), vary=("tau=0.1,0.01",))))
+    chosen = page.locator(".side").get_by_label("trained for").evaluate("node => node.selectedOptions[0].text")
+    assert chosen.startswith("1, tau=0.01 ")
 
 
 def test_starts_are_chosen_by_number(opened, navigation):

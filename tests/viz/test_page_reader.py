@@ -10,6 +10,7 @@ from browsers import CHROMIUM, DESKTOP, NONE_HERE, fixtures
 from folders import write_run
 from PIL import Image
 from report_runs import payload_of, small_run
+from varied import two_taus
 
 from dico.runs import load
 from dico.viz.page.card import card
@@ -40,7 +41,7 @@ def test_the_first_sentence_is_the_verdict(tmp_path):
     enough = write_run(tmp_path / "enough", rewards("0"), snd=("0", "1"), seeds=4, frames=12_000)
     assert "behave alike are enough" in finding(enough, "mean")
     few = write_run(tmp_path / "few", rewards("1"), snd=("0", "1"), seeds=2, frames=12_000)
-    assert "no level can be told best: fewer than three seeds" in finding(few, "mean")
+    assert finding(few, "mean") == "In navigation, fewer than three seeds cannot tell which level is best."
     text = write_report(pays).read_text("utf-8")
     assert re.search(r'og:title" content="pays · dico report"', text)
     assert re.search(r'og:description" content="Diversity pays in navigation', text)
@@ -68,11 +69,33 @@ def test_runs_are_told_apart_in_the_first_sentence_or_not_at_all(tmp_path):
     told, *others = findings([first, second], ["a", "b"], "mean")
     assert told.startswith("At SND 1, b has +2.0")
     assert "per step against a (95 % interval" in told
+    assert told.endswith(": the only difference that can be told, of 2.")
+    (back, *_) = findings([second, first], ["b", "a"], "mean")
+    assert back.startswith("At SND 1, a has \N{MINUS SIGN}2.0")
     assert len(others) == 2
     same = findings([first, first], ["a", "b"], "mean")
     assert same[0] == "At no level that they share can the rewards of a and b be told apart (95 %)."
     assert same[1].startswith("a and b: In navigation")
     assert len(same) == 2
+
+
+def test_the_head_of_a_page_tells_how_many_runs_differ_and_not_what_each_found(tmp_path):
+    def run(name, gain):
+        def row(level, seed, _):
+            return {"reward": (gain if level == "1" else 0.0) + 0.01 * seed, "snd": 0.5}
+
+        return write_run(tmp_path / name, row, snd=("0", "1"), seeds=4, frames=12_000)
+
+    runs = [run(name, gain) for gain, name in enumerate("abcd")]
+    (told,) = findings(runs, list("abcd"), "mean")
+    assert told.startswith("At SND 1, d has +3.0")
+    assert told.endswith(": the largest of 6 differences that can be told, of 12.")
+
+
+def test_levels_of_several_fields_are_told_apart_in_a_sentence(tmp_path):
+    run = two_taus(tmp_path / "run", snd=("0", "1"), vary=("tau=0.3,0.29",), seeds=4)
+    assert "SND 1 with tau=0.29 and 1 with tau=0.3 cannot be told apart" in finding(run, "mean")
+    assert "8 members)" in finding(run.group_by("tau"), "mean")  # of two diversities, and so no seeds
 
 
 def test_the_preview_picture_is_a_file_beside_the_page(path, tmp_path):

@@ -18,7 +18,8 @@ from dico.constraints import equal
 from dico.kinds import KINDS
 from dico.policy import DiCo
 from dico.runs import load
-from dico.tasks.scene import BLACK, GREEN, Box, Circle, Line, Scene, square
+from dico.tasks.scene import BLACK, GREEN, TEAM, Box, Circle, Line, Scene, discs, square
+from dico.viz.colours import rgb
 from dico.viz.page.encode import floats
 from dico.viz.page.inline import page as page_of
 from dico.viz.page.networks import encode_policy
@@ -233,6 +234,14 @@ def test_scenes_look_as_in_the_figures(opened, found, tmp_path):
     ring = np.concatenate([around(0.5 + 0.2 * np.cos(a), 0.5 + 0.2 * np.sin(a), 2) for a in np.linspace(0, 6.2, 40)])
     assert len(ring) > 40
     assert len(around(-0.5, 0.5, 5)) == 11 * 11  # there: full
+
+
+def test_small_agents_on_top_of_each_other_show_their_colours(opened, found, tmp_path):
+    scene = Scene(extent=square(1.0), circles=discs("agent", torch.zeros(2, 3, 2), 1e-3))
+    page = opened(written(tmp_path / "small.html", showing(found, scene, [])), DESKTOP, color_scheme="light")
+    image = pixels(page)[..., :3].astype(int)
+    for colour in TEAM[:3]:
+        assert (np.abs(image - rgb(colour)).sum(-1) < 30).sum() > 40, colour
 
 
 def test_what_is_black_shows_on_a_dark_page(opened, found, tmp_path):

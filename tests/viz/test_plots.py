@@ -17,7 +17,7 @@ from dico import viz
 from dico.random import Random
 from dico.runs import RunError
 from dico.tasks import from_settings
-from dico.tasks.scene import TEAM
+from dico.tasks.scene import TEAM, Scene, discs, square
 from dico.viz.scenes import Picture
 from dico.viz.selection import choose
 from dico.viz.style import new_figure
@@ -177,3 +177,15 @@ def test_strips_show_what_is_used_of_a_scene(navigation, sampling):
     cells = choose(sampling)
     scenes = [cells.scene(cells.record(0), 0)]
     assert extent_within(scenes) == extent_around(scenes)
+
+
+def test_no_agent_is_cut_off_at_the_edge_of_a_picture():
+    agent = discs("agent", torch.tensor([[[0.0, -1.0]], [[1.1, -1.0]]]), 1e-3)
+    left, right, bottom, _ = extent = extent_around([Scene(extent=square(1.0), circles=agent)])
+    axes = new_figure(2, 2).subplots()
+    picture = Picture(axes, Scene(extent=square(1.0), circles=agent), extent=extent)
+    picture.show(1)
+    (disc,) = axes.patches
+    assert disc.radius > 0.01 * (right - left)
+    assert bottom < -1 - 0.95 * disc.radius
+    assert right > 1.1 + 0.95 * disc.radius

@@ -100,7 +100,7 @@ def test_levels_that_actions_cannot_have_are_told_of(tmp_path):
         return {"reward": 1.0, "snd": 0.5}
 
     run = write_run(tmp_path / "run", values, snd=("1", "6"), seeds=5, frames=12_000)
-    most = "executed actions can have an SND of at most 2.83: the desired 6 is of means"
+    most = "Executed actions can have an SND of at most 2.83: the desired 6 is of means"
     squashed = f"{most} before the tanh."
     assert payload_of(write_report(run))["notes"] == [squashed]
     saved = json.loads((run.folder / "config.json").read_text())
@@ -267,7 +267,7 @@ def test_a_member_that_diverged_is_named_and_left_out(run, tmp_path):
     found = payload_of(write_report(mixed))
     assert found["runs"][0]["summary"][0]["seeds"] == 1
     assert found["runs"][0]["summary"][0]["diverged"] == 1
-    assert found["notes"][0] == "diverged and left out of all numbers: 0 (seed 0)."
+    assert found["notes"][0] == "Diverged and left out of all numbers: 0 (seed 0)."
 
 
 def test_the_least_that_a_run_folder_may_hold(tmp_path):
@@ -412,5 +412,5 @@ def test_groups_are_kept_apart(tmp_path):
     (evader,) = (column for column in found["columns"] if "not controlled" in column["title"])
     expected = run.metric("reward", "agent")[:2, -1].mean().item()
     assert found["runs"][0]["summary"][0]["more"][evader["key"]][0] == pytest.approx(expected, rel=1e-5)
-    assert any("numbers are of the group adversary" in note for note in found["notes"])
+    assert any("Numbers are of the group adversary" in note for note in found["notes"])
     assert " red " not in json.dumps({**found, "runs": []})

@@ -86,7 +86,7 @@ def test_sentences_are_true_of_one_seed_and_one_level(tmp_path):
         found = payload([run])
     assert "standard deviation" not in found["footer"]
     assert found["statistic"]["curves"].endswith("Dashed: the desired values.")
-    assert found["notes"][0] == "diverged and left out of all numbers: ≥ 0.3 (seed 0)."
+    assert found["notes"][0] == "Diverged and left out of all numbers: ≥ 0.3 (seed 0)."
     alone = write_run(tmp_path / "alone", lambda *_: {"reward": 1.0, "snd": 0.5}, snd=("free",), frames=12_000)
     found = payload([alone])
     assert found["runs"][0]["best"] is None
@@ -152,6 +152,5 @@ def test_the_page_says_what_the_seeds_leave_open(tmp_path):
     assert payload([run], "iqm")["runs"][0]["answer"] == ""
     few = write_run(tmp_path / "few", rewards, snd=("0", "1"), seeds=2, frames=12_000)
     assert (
-        payload([few])["runs"][0]["answer"]
-        == "In navigation, no level can be told best: fewer than three seeds tell no more."
+        payload([few])["runs"][0]["answer"] == "In navigation, fewer than three seeds cannot tell which level is best."
     )

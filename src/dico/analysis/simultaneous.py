@@ -6,7 +6,7 @@ from functools import lru_cache
 import numpy as np
 from jaxtyping import Float, Int
 
-from dico.analysis.statistics import FEWEST
+from dico.analysis.statistics import FEWEST, variance
 
 DRAWS = 4000
 """Experiments that are made up, the same every time."""
@@ -27,7 +27,7 @@ class Means:
         """Of the values of each level, at least three."""
         assert all(len(values) >= FEWEST for values in samples)
         counts = np.array([len(values) for values in samples])
-        squared = np.array([values.var(ddof=1) for values in samples]) / counts
+        squared = np.array([variance(values) for values in samples]) / counts
         return cls(np.array([values.mean() for values in samples]), squared, counts - 1.0)
 
     def over(self, reference: int) -> Float[np.ndarray, " levels"]:

@@ -18,6 +18,8 @@ RESAMPLES = 2000
 """Bootstrap samples."""
 FEWEST = 3
 """Values that an interval needs."""
+ROUNDING = 1e-12
+"""Numbers that scatter by less than this, in units of their mean, are the same but for rounding."""
 BOOTSTRAP_NUMBERS = 4_000_000
 """Numbers drawn at once: longer curves are taken in parts."""
 
@@ -68,7 +70,7 @@ def aggregate(values: Float[np.ndarray, "seeds *shape"], stat: str = "mean") -> 
         low, high = _bootstrap(flat)
     else:
         centre = mean_of(np.nansum(flat, 0), count)
-        spread = np.sqrt(mean_of(np.nansum((flat - centre) ** 2, 0), count - 1))
+        spread = np.sqrt(_unrounded(mean_of(np.nansum((flat - centre) ** 2, 0), count - 1), centre))
         low, high = centre - spread, centre + spread
     few = count < FEWEST
     low, high = np.where(few, np.nan, low), np.where(few, np.nan, high)
@@ -133,11 +135,24 @@ def difference(
     return _around(effect, error, free, confidence)
 
 
+def variance(values: Float[np.ndarray, " seeds"]) -> float:
+    """Of a sample; none where its values differ by rounding alone, which tells nothing of chance.
+
+    >>> variance(np.array([1.0, 2.0, 3.0])), variance(np.array([0.1 + 0.2, 0.3, 0.3]))
+    (1.0, 0.0)
+    """
+    return float(_unrounded(values.var(ddof=1), values.mean()))
+
+
+def _unrounded(squared: Any, mean: Any) -> np.ndarray:
+    return np.where(squared > (ROUNDING * np.abs(mean)) ** 2, squared, 0.0 * squared)  # what is NaN stays so
+
+
 def _squared_error(values: Float[np.ndarray, " seeds"], resolution: float = 0.0) -> tuple[float, float]:
     """Of the mean, squared, and its degrees of freedom; NaN for too few values."""
     if len(values) < FEWEST:
         return np.nan, np.nan
-    return float(max(values.var(ddof=1), (resolution / 2) ** 2) / len(values)), len(values) - 1.0
+    return float(max(variance(values), (resolution / 2) ** 2) / len(values)), len(values) - 1.0
 
 
 def _around(effect: float, squared_error: float, degrees: float, confidence: float = 0.95) -> Interval:

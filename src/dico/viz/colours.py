@@ -24,6 +24,8 @@ MANY = 6
 """More levels than this have line patterns besides colours."""
 NEAR = 20
 """Steps of red, green and blue together: colours that differ by less look like one."""
+RUNS = (*TEAM[:6], "#770044", "#6600ff", "#0022aa", "#665522", "#8877ff")
+"""Of runs that are compared: those of agents but yellow, which paper hides, and others told apart as well as these."""
 PATTERNS: tuple[tuple[float, ...], ...] = ((), (4.0, 1.7), (1.2, 1.5))
 """How lines of neighbouring levels are broken: strokes and gaps, in line widths."""
 
@@ -53,12 +55,12 @@ def level_colours(levels: Sequence[str]) -> dict[str, str]:
 
 
 def run_colour(number: int) -> str:
-    """The colour of the first, second, ... of several runs.
+    """The colour of the first, second, ... of several runs: eleven, over and over.
 
     >>> run_colour(0), run_colour(1)
     ('#0072b2', '#e69f00')
     """
-    return TEAM[number % len(TEAM)]
+    return RUNS[number % len(RUNS)]
 
 
 def level_patterns(levels: Sequence[str]) -> dict[str, tuple[float, ...]]:

@@ -14,7 +14,7 @@ from dico.analysis import Answer, LevelSummary, align, answer_of, best_in_words,
 from dico.runs import Run
 from dico.viz.axis import Axis, axis_of
 from dico.viz.colours import level_colours, run_colour
-from dico.viz.labels import level_label, levels_title, run_names
+from dico.viz.labels import level_in_words, level_label, levels_title, run_names
 from dico.viz.limits import limit_is_near, max_snd_limit
 from dico.viz.own_axes import on_axes, several
 from dico.viz.style import FAINT, INK, lost, plain_numbers
@@ -187,7 +187,7 @@ def _tell(
     names: Sequence[str],
 ) -> None:
     """A line of text for each run above the axes, where no whisker crosses it; rings, or discs under what is alike."""
-    told = [(name, best_in_words(each, level_label)) for name, each in zip(names, found, strict=True) if each]
+    told = [(name, best_in_words(each, level_in_words)) for name, each in zip(names, found, strict=True) if each]
     lines = [text if len(found) == 1 else f"{name}: {text}" for name, text in told]
     if len({text for _, text in told}) == 1 and len(told) == len(found) > 1:  # of all of them the same
         lines = [f"each run: {told[0][1]}"]

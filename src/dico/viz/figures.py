@@ -16,8 +16,10 @@ from dico.analysis import (
     outcomes,
     over_box,
     sample_name,
+    sample_sizes,
     summary,
 )
+from dico.analysis.statistics import FEWEST
 from dico.runs import Run
 from dico.schedules import is_scheduled
 from dico.viz.axis import axis_of
@@ -240,7 +242,7 @@ def _key(runs: Sequence[Run], stat: str) -> list[str]:
     if not axis_of(runs).diversity:
         return discs
     every = {level.desired for run in runs for level in summary(run)}
-    spread = " (with its interval)" if any(seeds_in_words(run) != ONE for run in runs) else ""
+    spread = " (with its interval)" if max(sample_sizes(*runs)) >= FEWEST else ""
     moving = {desired for desired in every if is_scheduled(desired)}
     bounds = any(len(set(bounds_of(desired))) > 1 for desired in every - {"free"} - moving)
     landed = [*(["free"] if "free" in every else []), *(["a schedule"] if moving else [])]

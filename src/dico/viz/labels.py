@@ -104,6 +104,16 @@ def run_names(runs: Sequence[Run]) -> list[str]:
     raise RunError("runs must be given once each, got " + ", ".join(str(run.folder) for run in runs))
 
 
+def level_in_words(level: str) -> str:
+    """A level as a sentence has it, among others: without a comma.
+
+    >>> level_in_words("0.3"), level_in_words("0.3, tau=0.1, lr=0.01")
+    ('0.3', '0.3 with tau=0.1 and lr=0.01')
+    """
+    first, *others = level_label(level).split(", ")
+    return f"{first} with {listed(others)}" if others else first
+
+
 def _constraint_label(constraint: str) -> str:
     if constraint == "free":
         return constraint

@@ -111,7 +111,7 @@ def draw_slice(
                 each.label_outer()
         if not below:
             label_edges(axes)
-        own = _finish(figure, axes, selection, "at each pair", fields if own_scale else None)
+        own = _finish(figure, axes, selection, "at each point", fields if own_scale else None)
         dots = f"dots: seen in {ROLLOUT} episodes"
         caption(figure, ", ".join([*who(selection), *own, *_below(below), dots, "all other observations held"]))
         return figure

@@ -17,7 +17,7 @@ from matplotlib.patches import Rectangle
 
 from dico.analysis.fields import Extent
 from dico.tasks.scene import Box, Circle, Scene
-from dico.viz.views import FRESH, MOVES, OLD, TRAIL, array, drawn_radii
+from dico.viz.views import FRESH, MOVES, OLD, TRAIL, array, drawn_radii, least_radius
 
 HALO = [patheffects.withStroke(linewidth=2.4, foreground="white")]
 CROWDED = 0.15
@@ -59,7 +59,9 @@ class Picture:
             self._moving.append((line, self.axes.add_line(drawn)))
         for box in self.scene.boxes:
             self._moving.append((box, self.axes.add_patch(self._rectangle(box))))
-        for circle, radius in zip(self.scene.circles, drawn_radii(self.scene.circles), strict=True):
+        left, right, *_ = self.extent or self.scene.extent
+        width = right - left
+        for circle, radius in zip(self.scene.circles, drawn_radii(self.scene.circles, width), strict=True):
             path = array(circle.centre)
             if np.ptp(path, axis=0).max() > MOVES:
                 trail = LineCollection([], zorder=3, linewidths=1.6, capstyle="butt")
@@ -67,7 +69,7 @@ class Picture:
                 self._trails.append((path, circle.colour, trail))
             disc = self._disc(circle)
             self._moving.append((circle, self.axes.add_patch(disc)))
-            self._radii.append((disc, radius, circle.radius, disc.get_linewidth()))
+            self._radii.append((disc, radius, least_radius(circle, width), disc.get_linewidth()))
 
     def show(self, step: int) -> None:
         """Move everything to where it was at a step."""

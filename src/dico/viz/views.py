@@ -21,6 +21,8 @@ AGENTS = ("agent", "adversary")
 """The roles of what acts."""
 WIDER = 0.45
 """How much larger an agent is drawn for each one that stands on it, so that all are seen."""
+SMALLEST = 0.014
+"""Radius of an agent in a view, in its width, at least: of a smaller one no colour is seen. The page has the same."""
 ROOM = 1.5
 """How much more than its own extent a scene may need for what moves out of it."""
 MARGIN = 0.06
@@ -34,10 +36,14 @@ HUES = {15: "red", 45: "orange", 70: "yellow", 170: "green", 260: "blue", 300: "
 def extent_around(scenes: Sequence[Scene]) -> Extent:
     """What to show so that no circle leaves the picture, but no more than ``ROOM`` times what the scenes ask for."""
     extent = np.array(scenes[0].extent).reshape(2, 2)  # (x, y), (least, greatest)
-    middle, half = extent.mean(1), np.ptp(extent, axis=1) / 2
-    centres = [(array(circle.centre), circle.radius) for scene in scenes for circle in scene.circles]
-    reach = [np.abs(centre - middle).reshape(-1, 2).max(0) + radius for centre, radius in centres]
-    half = np.clip(np.max([half, *reach], axis=0), half, ROOM * half)
+    middle, asked = extent.mean(1), np.ptp(extent, axis=1) / 2
+    circles = [circle for scene in scenes for circle in scene.circles]
+    reach = [np.abs(array(circle.centre) - middle).reshape(-1, 2).max(0) for circle in circles]
+    half = asked
+    for _ in range(2):  # in a wider view, small agents are drawn larger
+        radii = [least_radius(circle, 2 * float(half[0])) for circle in circles]
+        ends = [far + radius for far, radius in zip(reach, radii, strict=True)]
+        half = np.clip(np.max([asked, *ends], axis=0), asked, ROOM * asked)
     (left, bottom), (right, top) = (middle - half).tolist(), (middle + half).tolist()
     return left, right, bottom, top
 
@@ -69,19 +75,27 @@ def extent_within(scenes: Sequence[Scene]) -> Extent:
     return left, right, bottom, top
 
 
-def drawn_radii(circles: Sequence[Circle]) -> list[np.ndarray]:
+def least_radius(circle: Circle, width: float) -> float:
+    """How large a circle is drawn where it stands alone, in a view of that width."""
+    return max(circle.radius, SMALLEST * width) if circle.role in AGENTS else circle.radius
+
+
+def drawn_radii(circles: Sequence[Circle], width: float) -> list[np.ndarray]:
     """How large each circle is drawn at each step: an agent that others stand on is larger, and looks out.
 
     >>> import torch
     >>> from dico.tasks.scene import discs
-    >>> [radius.tolist() for radius in drawn_radii(discs("agent", torch.zeros(1, 2, 2), 1.0))]
+    >>> [radius.tolist() for radius in drawn_radii(discs("agent", torch.zeros(1, 2, 2), 1.0), 10.0)]
     [[1.45], [1.0]]
+    >>> drawn_radii(discs("agent", torch.zeros(1, 1, 2), 0.001), 10.0)[0].tolist()  # too small to be seen
+    [0.14]
     """
     agents = [k for k, circle in enumerate(circles) if circle.role in AGENTS]
     centres = {k: array(circles[k].centre) for k in agents}
-    radii = [np.full(array(circle.centre).shape[:-1], circle.radius) for circle in circles]
+    least = [least_radius(circle, width) for circle in circles]
+    radii = [np.full(array(circle.centre).shape[:-1], size) for circle, size in zip(circles, least, strict=True)]
     for k in agents:
-        near = [np.linalg.norm(centres[k] - centres[j], axis=-1) < circles[k].radius / 2 for j in agents if j > k]
+        near = [np.linalg.norm(centres[k] - centres[j], axis=-1) < least[k] / 2 for j in agents if j > k]
         radii[k] = radii[k] * (1 + WIDER * np.sum(near, axis=0)) if near else radii[k]
     return radii
 

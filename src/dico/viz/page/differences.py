@@ -6,7 +6,7 @@ from typing import Any
 from dico import analysis
 from dico._files import plain
 from dico.runs import Run
-from dico.viz.labels import metric_name, unequal_lengths
+from dico.viz.labels import level_label, metric_name, unequal_lengths
 from dico.viz.page.words import group_suffix
 
 SHARES = ("success", "coverage")
@@ -44,7 +44,7 @@ def _about(found: Sequence[analysis.Difference], runs: Sequence[Run]) -> str:
         return "The runs have no level in common, so there is nothing to subtract; the curves show them together."
     shared = {each.level for each in found}
     alone = [level for level in analysis.levels(*runs) if level not in shared]
-    left = f" Levels of one run only are not in it: {', '.join(alone)}." if alone else ""
+    left = f" Levels of one run only are not in it: {', '.join(map(level_label, alone))}." if alone else ""
     lengths = unequal_lengths(runs)
     ends = f" The runs have {lengths}: each is taken at its own end." if lengths else ""
     return (

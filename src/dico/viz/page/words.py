@@ -225,9 +225,9 @@ def notes(runs: Mapping[str, Run]) -> list[str]:
         others = [group["name"] for group in run.groups if group["name"] != analysis.controlled_group(run)]
         if others:
             controlled = f"numbers are of the group {analysis.controlled_group(run)}, whose diversity is controlled"
-            found.append(f"{whose}{controlled}; not that of {listed(others)}, whose reward is told beside.")
+            found.append(f"{whose}{controlled}; that of {listed(others)} is not, and its reward stands beside.")
         found += [f"{text}." for text in run.remarks]
-    return found
+    return found if len(runs) > 1 else [text[0].upper() + text[1:] for text in found]
 
 
 def _trust(seeds: int) -> str:

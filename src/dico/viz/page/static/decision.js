@@ -211,12 +211,13 @@ function overlap(a, b) {
   return Math.abs(a.x - b.x) < a.halfWidth + b.halfWidth && Math.abs(a.y - b.y) < a.halfHeight + b.halfHeight;
 }
 
-/** Of each level the highest point: it bears the level's name. */
+/** The points that bear their levels' names: of a level in one place the highest, and each where levels landed. */
 function topmost(points) {
   const highest = new Map();
   for (const point of points) {
-    const other = highest.get(point.level);
-    if (!other || point.reward[0] > other.reward[0]) highest.set(point.level, point);
+    const place = point.exact ? point.level : `${point.level} ${point.run}`;
+    const other = highest.get(place);
+    if (!other || point.reward[0] > other.reward[0]) highest.set(place, point);
   }
   return [...highest.values()];
 }

@@ -42,6 +42,7 @@ function standalone(chart, lines = [], title = "", up = "") {
   originals.forEach((node, index) => {
     const style = getComputedStyle(node);
     for (const look of LOOKS) copies[index].setAttribute(look, style.getPropertyValue(look));
+    copies[index].removeAttribute("style"); // which would win, and names colours that only the page has
   });
   copies.filter((node) => node.classList.contains("target")).forEach((node) => node.remove());
   const [width, height] = ["width", "height"].map((side) => chart[side].baseVal.value);

@@ -2,12 +2,12 @@
 
 import { svg } from "./dom.js";
 import { number } from "./format.js";
+import { widened } from "./scene.js";
 
 const FULL_ACTION = 0.12; // length of the arrow of a full action, of the stage's width
 const NUDGE = 0.05; // of an arrow key, in world units
 const TOUCHABLE = 18; // least radius of what can be dragged, in pixels
 const SMALLEST = 4; // least radius of what is drawn
-const WIDER = 0.45; // by how much an agent is drawn larger for each one that stands on it, so that all are seen
 
 export class Handle {
   constructor(stage, { role, index }, look, move) {
@@ -45,7 +45,7 @@ export class Handle {
     const there = [action[0], -action[1]].map((value) => value * FULL_ACTION * width);
     const size = Math.hypot(...there);
     if (size < 1) return;
-    const edge = Math.max((this.look?.radius ?? 0) * scale, SMALLEST) * (1 + WIDER * under);
+    const edge = widened(Math.max((this.look?.radius ?? 0) * scale, SMALLEST), under);
     const aside = there.map((value) => (value / size) * edge);
     this.arrows.setAttribute("transform", `${this.stage.at([u, v])} translate(${aside})`);
     this.arrows.append(arrow(...there, "arrow-edge"), arrow(...there, "action"));
@@ -97,7 +97,7 @@ function shapesOf(look, scale, gone, under) {
   const ring = (name) => svg("circle", { r, class: name, stroke: look.colour });
   if (gone) return [grab(Math.max(r, TOUCHABLE)), ring("used-up")];
   if (!look.filled) return [grab(Math.max(r, TOUCHABLE)), ring("goal-edge"), ring("goal")];
-  const disc = svg("circle", { r: r * (1 + WIDER * under), class: "agent", fill: look.colour });
+  const disc = svg("circle", { r: widened(r, under), class: "agent", fill: look.colour });
   return [grab(Math.max(r, TOUCHABLE)), disc];
 }
 

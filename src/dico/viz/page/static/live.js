@@ -47,8 +47,9 @@ class Bench {
     this.colour = colourScale(report.scale);
     this.bar = colourBar(`SND at a place, ${runs[0].means}`, this.colour, 1);
     this.stages = element("div", { class: "sides" });
+    this.slices = element("div", { class: "slices" }); // below what belongs to the stages, for they are long
     const hint = element("p", { class: "hint" }, `${this.task.hint} ${SIGNS} ${leftOut(runs)}${report.taken}`);
-    this.node = element("div", { class: "bench" }, this.controls(), this.stages, this.settings(), hint);
+    this.node = element("div", { class: "bench" }, this.controls(), this.stages, this.settings(), hint, this.slices);
     this.addSide(this.opening);
     this.begin(this.live.start);
     this.moveOnce();
@@ -56,11 +57,13 @@ class Bench {
     whenIdle(networks.map((network) => () => this.sides[0].loader.team(run, network)));
   }
 
-  /** All levels of the seed whose level is best, or that level: its map has most to show. */
+  /** All levels of a seed, or the level told best, or the first whose agents differ: its map has most to show. */
   get opening() {
     const best = this.choices.findIndex(({ run, networks }) => run.best === networks[0].level);
     const several = this.choices.findIndex(({ networks, dial }) => dial || networks.length > 1);
-    return several >= 0 ? several : Math.max(best, 0);
+    const diverse = this.choices.findIndex(({ run, networks }) =>
+      run.summary.find(({ level }) => level === networks[0].level)?.place > 0);
+    return [several, best, diverse].find((index) => index >= 0) ?? 0;
   }
 
   controls() {
@@ -79,9 +82,10 @@ class Bench {
 
   /** What is shown on the stages. */
   settings() {
-    const { agents } = this.live.groups[this.live.controlled];
+    const { agents, name } = this.live.groups[this.live.controlled];
+    const role = this.live.groups.length > 1 ? name : "agent";
     const seen = this.task.perAgent
-      ? chooser("seen by", agents.map((agent) => [String(agent), `agent ${agent}`]), String(this.seer), (agent) => {
+      ? chooser("seen by", agents.map((agent, k) => [String(agent), `${role} ${k}`]), String(this.seer), (agent) => {
         this.seer = Number(agent);
         this.settle();
       }) : null;
@@ -102,13 +106,14 @@ class Bench {
     const side = new Side(this, choice);
     this.sides.push(side);
     this.stages.append(side.node);
+    this.slices.append(side.slice.node);
   }
 
   /** A second member beside the first one, or not: from the same start, and moved together. */
   compare(shown) {
     this.stop();
-    this.sides.splice(1).forEach(({ node }) => node.remove());
-    this.stages.classList.toggle("two", shown);
+    this.sides.splice(1).forEach(({ node, slice }) => [node, slice.node].forEach((part) => part.remove()));
+    [this.stages, this.slices].forEach((part) => part.classList.toggle("two", shown));
     if (shown) this.addSide(this.opposite());
     this.begin(this.start.value);
   }

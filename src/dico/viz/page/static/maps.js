@@ -23,7 +23,7 @@ export function maps(report, selection) {
   if (!runs.length) return section("maps", TITLE, report.missing.maps);
   const colour = colourScale(report.scale);
   const most = Math.max(...runs.map((run) => run.maps.most));
-  const bar = colourBar(`SND at each ${runs[0].maps.scene ? "place" : "pair"}, ${runs[0].means}`, colour, most);
+  const bar = colourBar(`SND at each ${runs[0].maps.scene ? "place" : "point"}, ${runs[0].means}`, colour, most);
   let own = false;
   const panels = [];
   const show = () => panels.forEach(({ update }) => update(own));

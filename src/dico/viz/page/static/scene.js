@@ -8,7 +8,8 @@ import { paintField } from "./heat.js";
 const BLACK = 64; // a colour whose channels are all below this is called black, and a dark page would hide it
 const TRAIL = 100; // steps over which a trail fades, as in the figures
 const AGENTS = ["agent", "adversary"]; // the roles of what acts
-const WIDER = 0.45; // how much larger an agent is drawn for each one that stands on it, so that all are seen
+const SMALLEST = 0.014; // least radius of an agent, in the picture's width, as in the figures
+const [WIDER, RING] = [0.45, 3.5]; // how much larger an agent is drawn for each one on it, in itself, and in pixels
 const [FRESH, OLD] = [0.85, 0.3]; // how strong it is at first and in the end: stronger than on paper, for dark pages
 
 /** World to pixels in a square or wider canvas, y upwards. */
@@ -111,22 +112,30 @@ export class Episode {
     context.globalAlpha = 1;
   }
 
-  /** How many agents stand on a circle, if it is an agent, and would hide it. */
-  under(circle, step) {
-    if (!AGENTS.includes(circle.role)) return 0;
+  /** How many agents stand on another one and would hide it. */
+  under(circle, radius, step) {
     const [x, y] = this.at(step, circle.place);
     const later = this.circles.slice(this.circles.indexOf(circle) + 1).filter(({ role }) => AGENTS.includes(role));
-    const near = ([u, v]) => Math.hypot(x - u, y - v) < circle.radius / 2;
+    const near = ([u, v]) => Math.hypot(x - u, y - v) < radius / 2;
     return later.filter(({ place }) => near(this.at(step, place))).length;
   }
 
   drawCircle(context, view, circle, step, mapped) {
     const { colour, filled, place, visible } = circle;
-    const radius = circle.radius * (1 + WIDER * this.under(circle, step));
+    let radius = circle.radius * view.scale;
+    if (AGENTS.includes(circle.role)) {
+      radius = Math.max(radius, SMALLEST * view.width);
+      radius = widened(radius, this.under(circle, radius / view.scale, step));
+    }
     const [x, y] = this.at(step, place);
-    if (visible && !visible[step]) gone(context, view.toX(x), view.toY(y), radius * view.scale, seen(colour));
-    else disc(context, view.toX(x), view.toY(y), radius * view.scale, seen(colour), filled, mapped);
+    if (visible && !visible[step]) gone(context, view.toX(x), view.toY(y), radius, seen(colour));
+    else disc(context, view.toX(x), view.toY(y), radius, seen(colour), filled, mapped);
   }
+}
+
+/** The radius in pixels of an agent that so many others stand on. */
+export function widened(radius, under) {
+  return radius + Math.max(WIDER * radius, RING) * under;
 }
 
 /** What is gone, such as food that was eaten, leaves a dotted ring. */

@@ -37,7 +37,7 @@ export class Side {
     const readings = element("dl", { class: "readings" }, Object.values(this.readings).map(({ node }) => node));
     const names = bench.choices.map(({ name }, index) => [String(index), name]);
     const picker = chooser("trained for", names, String(opening), (index) => this.choose(bench.choices[Number(index)]));
-    const panel = element("div", { class: "bench-panel" }, picker, this.slider.node, readings, this.slice.node);
+    const panel = element("div", { class: "bench-panel" }, picker, this.slider.node, readings);
     this.node = element("div", { class: "side" }, this.stage.node, panel);
     redraw(this.stage.node, () => {
       this.stage.resize(live.extent, live.looks);

@@ -6,6 +6,8 @@ import { LiveMap } from "./livemap.js";
 import { paintMap } from "./maps.js";
 import { squareView } from "./scene.js";
 
+const ROOM = 0.04; // around where the agent is, of what was seen
+
 export class Slice {
   /** `open`: whether it is shown before it is asked for; `means`: what SND is of. */
   constructor(engine, { names, low, high }, colour, open, means) {
@@ -27,9 +29,13 @@ export class Slice {
     redraw(this.canvas, () => this.paint());
   }
 
+  /** What was seen of both numbers, and what the agent sees now. */
   get extent() {
-    const [x, y] = this.axes;
-    return [this.low[x], this.high[x], this.low[y], this.high[y]];
+    return this.axes.flatMap((k) => {
+      const now = this.now.row[k];
+      const room = ROOM * (this.high[k] - this.low[k]);
+      return [Math.min(this.low[k], now - room), Math.max(this.high[k], now + room)];
+    });
   }
 
   /** `row` is what the agent sees. */
