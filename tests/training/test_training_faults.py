@@ -252,6 +252,24 @@ def test_a_session_knows_how_long_an_iteration_takes_yet(tmp_path):
     assert left == pytest.approx(told, abs=0.005)
 
 
+def test_who_is_asked_by_a_scheduler_and_then_by_its_driver_still_saves_a_checkpoint(tmp_path, monkeypatch):
+    """As where a machine shuts down: both are told, and the driver tells its workers; only Ctrl-C ends it at once."""
+    monkeypatch.setattr("dico.training.stopping.AT_ONCE", 0.0)
+
+    class Scheduler(StopWhen):
+        def iteration(self, rows, seconds):
+            signal.raise_signal(signal.SIGTERM)
+
+    config = dico.experiments.preset("quick", **SMALL)
+    with pytest.raises(session.Interrupted, match="stopped at 40 frames"):
+        session.train(config, tmp_path / "run", observers=[Scheduler(bool), StopWhen(lambda: True)], device="cpu")
+    assert load(tmp_path / "run").newest.frames == 40
+    with stopping(lambda _: None):
+        signal.raise_signal(signal.SIGTERM)
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+
+
 def test_a_terminal_that_closes_asks_once_and_not_at_all_under_nohup(monkeypatch):
     monkeypatch.setattr("dico.training.stopping.AT_ONCE", 0.0)
     before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
