@@ -307,6 +307,36 @@ def test_metrics_of_a_piece_that_were_changed_are_told_when_it_is_joined(tmp_pat
         start.resume(tmp_path / "run", Inline())
 
 
+@pytest.mark.filterwarnings("ignore:.* was changed since it was written")
+def test_whatever_stands_in_a_piece_is_joined_or_told_of(tmp_path, expected, monkeypatch):
+    """Lines that are none, what a machine was, and leftovers of a kill that a removal would wait for."""
+    monkeypatch.setattr(start, "join", lambda *_: (_ for _ in ()).throw(SystemExit))
+    with pytest.raises(SystemExit):
+        start.train(small(), tmp_path / "run", Inline(), OFTEN)
+    monkeypatch.undo()
+    (tmp_path / "run" / "pieces" / "001" / "machine.json").write_text('{"torch": ["2"], "device": {}}')
+    path = tmp_path / "run" / "pieces" / "000" / "metrics.jsonl"
+    path.write_text(path.read_text().replace('"frames": 40', '"group": [] ', 1))
+    for place in (path.with_name("machine.json"), tmp_path / "run" / ".checkpoint.part"):
+        place.unlink(missing_ok=True)
+        os.mkfifo(place)
+    run = start.resume(tmp_path / "run", Inline())
+    assert len(run.rows()) == len(load(expected).rows()) - 1
+    assert run.newest.frames == load(expected).newest.frames
+
+
+def test_pieces_are_not_written_through_a_link(tmp_path):
+    """What is not of a plan is removed: in a folder elsewhere that would be somebody's."""
+    dico.train(small(), tmp_path / "run", device="cpu", checkpoint_every=1)
+    (tmp_path / "2025").mkdir()
+    shutil.rmtree(tmp_path / "run" / "checkpoint-240")
+    (tmp_path / "run" / "pieces").symlink_to(tmp_path)
+    with pytest.raises(RunError, match="pieces cannot be written: it is a link"):
+        start.resume(tmp_path / "run", Inline())
+    assert (tmp_path / "2025").is_dir()
+    assert not (tmp_path / "plan.json").exists()
+
+
 @pytest.mark.filterwarnings("ignore:.* was put aside as")
 def test_a_finished_piece_whose_last_checkpoint_is_spoilt_goes_on_from_the_one_before(tmp_path, expected):
     with pytest.raises(Interrupted):

@@ -1,11 +1,11 @@
 """The driver: sends out pieces, repeats those whose worker was lost, halves those that ran out of memory."""
 
-import shutil
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 
+from dico._files import remove
 from dico.runs import RunError
 from dico.scale.backends import Backend, Ended, Job
 from dico.scale.gather import Source, gather
@@ -135,7 +135,7 @@ def cut_out(
     where = {member: place for place, member in enumerate(members)}
     for part in parts:
         folder = pieces.folder(part)
-        shutil.rmtree(folder, ignore_errors=True)
+        remove(folder)
         try:
             folder.mkdir(parents=True)
             describe_members(config, [everyone[k] for k in part.members], folder, options)

@@ -1,6 +1,5 @@
 """The pieces of a run: which members each has, how each ended, and who drives them."""
 
-import shutil
 import time
 import uuid
 from collections import Counter
@@ -9,11 +8,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from dico._files import sealed, write_json
+from dico._files import remove, sealed, write_json
 from dico.runs import RunError
 from dico.runs.folder import checkpoint_folders
 from dico.runs.in_pieces import Piece, is_in_pieces, read_plan
-from dico.runs.reading import parse_json
+from dico.runs.reading import check_own, parse_json
 from dico.runs.schema import PIECES, PLAN
 from dico.runs.shapes import TEXT, check
 
@@ -79,13 +78,15 @@ class Pieces:
 
     def write(self, pieces: Sequence[Piece]) -> None:
         """Make it the plan; what is beside the pieces that it names is of no piece any more."""
+        if self.path.is_symlink():
+            raise RunError(f"{self.path} cannot be written: it is a link")
         self.path.mkdir(parents=True, exist_ok=True)
         write_json(self.path / PLAN, sealed({"pieces": [asdict(piece) | {"members": list(piece.members)}
                                                         for piece in pieces]}))  # fmt: skip
         known = {piece.name for piece in pieces}
         for path in self.path.glob("[0-9]*"):
             if path.name.split(".")[0] not in known:
-                shutil.rmtree(path) if path.is_dir() else path.unlink()
+                remove(path)
 
     def new_names(self, count: int) -> list[str]:
         """Names that no piece has had."""
@@ -99,7 +100,9 @@ class Pieces:
 
     def log(self, piece: Piece) -> Path:
         """What its workers have said."""
-        return self.path / f"{piece.name}.log"
+        path = self.path / f"{piece.name}.log"
+        check_own(path)
+        return path
 
     def frames(self, piece: Piece) -> int:
         """Of its newest checkpoint, whole or not."""
