@@ -325,6 +325,24 @@ def test_whatever_stands_in_a_piece_is_joined_or_told_of(tmp_path, expected, mon
     assert run.newest.frames == load(expected).newest.frames
 
 
+def test_pieces_that_an_older_plan_does_not_have_are_kept_until_all_are_joined(tmp_path, expected):
+    """As where a plan is restored from a copy of before a piece was halved."""
+    with pytest.raises(Interrupted):
+        start.train(small(), tmp_path / "run", Inline(before=stop_after(3)), OFTEN)
+    pieces = tmp_path / "run" / "pieces"
+    shutil.copytree(pieces / "000", pieces / "007")
+    (pieces / "008").mkdir()
+    with (
+        pytest.warns(UserWarning, match=r"pieces/007 is of no piece of plan\.json and was put aside as aside-007,"),
+        pytest.raises(Interrupted),
+    ):
+        start.resume(tmp_path / "run", Inline(before=stop_after(1)))
+    assert (pieces / "aside-007" / "checkpoint-120").is_dir()
+    assert not (pieces / "008").exists()
+    start.resume(tmp_path / "run", Inline())
+    assert_same_runs(tmp_path / "run", expected)
+
+
 def test_pieces_are_not_written_through_a_link(tmp_path):
     """What is not of a plan is removed: in a folder elsewhere that would be somebody's."""
     dico.train(small(), tmp_path / "run", device="cpu", checkpoint_every=1)

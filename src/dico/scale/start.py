@@ -110,7 +110,7 @@ def _drive(
             observer.say(message)
 
     every = pieces.read_all(len(config.members))
-    pieces.write(every)  # and remove what a killed driver left
+    pieces.put_aside_others(every)
     _begin_again(config, pieces)
     done = [piece for piece in every if pieces.is_finished(piece)]
     announce(planned(config, every, backend, done))
