@@ -1,5 +1,6 @@
 """What the driver does with pieces that end in every way, without starting a process."""
 
+import errno
 import os
 import shutil
 import signal
@@ -66,6 +67,23 @@ def lose(times, after):
         return Ended(job.piece, "killed")
 
     return before
+
+
+def test_a_disk_that_fails_for_a_moment_ends_no_driver(tmp_path, expected, monkeypatch):
+    """Whoever drives shows every few seconds that it is there; workers wait for a minute."""
+    monkeypatch.setattr("dico.scale.driver.SECONDS_BETWEEN_BEATS", 0.0)
+    beat, tried = Driver.beat, []
+
+    def failing(self):
+        tried.append(self)
+        if 1 < len(tried) < 4:
+            raise OSError(errno.ESTALE, "Stale file handle")
+        beat(self)
+
+    monkeypatch.setattr(Driver, "beat", failing)
+    start.train(small(), tmp_path / "run", Inline(), OFTEN)
+    assert len(tried) > 1
+    assert_same_runs(tmp_path / "run", expected)
 
 
 def test_a_lost_worker_is_replaced_from_its_checkpoint(tmp_path, expected):

@@ -132,7 +132,7 @@ def _drive(
         raise RunError(f"{lost}; go on with: {again}") from lost
     finally:
         if drive.left:
-            drive.driver.ask_to_stop()
+            drive.ask_to_stop()
         backend.close()
     if drive.failures:
         raise RunError(_failed(drive, len(pieces.read()), again))
