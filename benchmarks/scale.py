@@ -19,6 +19,7 @@ from pathlib import Path
 import torch
 from rich.console import Console
 
+from dico._files import crc32
 from dico.commands._progress import level_table
 from dico.commands._scale import plan_table
 from dico.experiments import preset
@@ -87,7 +88,8 @@ def record(config: Config, folder: Path, members: list[Member]) -> None:
     with (folder / "metrics.jsonl").open("w") as file:
         for iteration in range(1, config.iterations + 1):
             file.writelines(json.dumps(row) + "\n" for row in rows_of(population, iteration))
-    save(population, folder, None, (folder / "metrics.jsonl").stat().st_size)
+    size = (folder / "metrics.jsonl").stat().st_size
+    save(population, folder, None, size, crc32(folder / "metrics.jsonl", size))
 
 
 def rows_of(population: Population, iteration: int) -> Iterator[dict[str, object]]:

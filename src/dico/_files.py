@@ -7,6 +7,7 @@ import hashlib
 import json
 import math
 import os
+import shutil
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -57,6 +58,15 @@ def whole(path: Path) -> Iterator[Path]:
     finally:
         with suppress(OSError):
             scratch.unlink()
+
+
+def remove(path: Path) -> None:
+    """Whatever is there, or nothing: a folder, a file, a link, or a pipe that a removal of folders would wait for."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        with suppress(OSError):
+            path.unlink()
 
 
 def write_json(path: Path, value: Any) -> None:

@@ -35,8 +35,17 @@ BYTES = (
 )
 
 
+LEFT = (
+    ".lock", ".checkpoint.part", ".checkpoint.before", ".replay.part", ".pieces.joined", "pieces", "replay",
+    "checkpoint-320",
+)  # fmt: skip
+"""What a training leaves, or a kill of it, and makes or removes again."""
+
+
 def spoil(folder: Path, rng: random.Random) -> str:
     """Spoil something in a run folder; what was done, in words."""
+    if rng.random() < 0.1:
+        return _plant(folder / rng.choice(LEFT), rng)
     files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != ".lock")
     path = rng.choice(files)
     try:
@@ -119,6 +128,23 @@ def rename(path: Path, rng: random.Random) -> None:
 WAYS: tuple[Callable[[Path, random.Random], None], ...] = (
     cut, flip, remove, fill, folder_instead, pipe_instead, loop_instead, device_instead, unreadable, rename,
 )  # fmt: skip
+
+
+def _plant(path: Path, rng: random.Random) -> str:
+    """Something else where a training would leave what is its own."""
+    way = rng.choice(("pipe", "link", "folder", "file"))
+    if path.is_dir() and not path.is_symlink():
+        return f"nothing, for {path.name} is a folder"
+    path.unlink(missing_ok=True)
+    if way == "pipe":
+        os.mkfifo(path)
+    elif way == "link":
+        path.symlink_to("config.json")
+    elif way == "folder":
+        path.mkdir()
+    else:
+        path.write_bytes(rng.choice(BYTES))
+    return f"a {way} as {path.name}"
 
 
 def _spoil_json(path: Path, rng: random.Random) -> str:

@@ -1,5 +1,6 @@
 """What the driver does with pieces that end in every way, without starting a process."""
 
+import errno
 import os
 import shutil
 import signal
@@ -66,6 +67,23 @@ def lose(times, after):
         return Ended(job.piece, "killed")
 
     return before
+
+
+def test_a_disk_that_fails_for_a_moment_ends_no_driver(tmp_path, expected, monkeypatch):
+    """Whoever drives shows every few seconds that it is there; workers wait for a minute."""
+    monkeypatch.setattr("dico.scale.driver.SECONDS_BETWEEN_BEATS", 0.0)
+    beat, tried = Driver.beat, []
+
+    def failing(self):
+        tried.append(self)
+        if 1 < len(tried) < 4:
+            raise OSError(errno.ESTALE, "Stale file handle")
+        beat(self)
+
+    monkeypatch.setattr(Driver, "beat", failing)
+    start.train(small(), tmp_path / "run", Inline(), OFTEN)
+    assert len(tried) > 1
+    assert_same_runs(tmp_path / "run", expected)
 
 
 def test_a_lost_worker_is_replaced_from_its_checkpoint(tmp_path, expected):
@@ -305,6 +323,54 @@ def test_metrics_of_a_piece_that_were_changed_are_told_when_it_is_joined(tmp_pat
     path.write_text(text.replace('"iteration": 1,', '"iteration": 2,', 1))
     with pytest.warns(UserWarning, match=r"000/metrics.jsonl was changed since it was written"):
         start.resume(tmp_path / "run", Inline())
+
+
+@pytest.mark.filterwarnings("ignore:.* was changed since it was written")
+def test_whatever_stands_in_a_piece_is_joined_or_told_of(tmp_path, expected, monkeypatch):
+    """Lines that are none, what a machine was, and leftovers of a kill that a removal would wait for."""
+    monkeypatch.setattr(start, "join", lambda *_: (_ for _ in ()).throw(SystemExit))
+    with pytest.raises(SystemExit):
+        start.train(small(), tmp_path / "run", Inline(), OFTEN)
+    monkeypatch.undo()
+    (tmp_path / "run" / "pieces" / "001" / "machine.json").write_text('{"torch": ["2"], "device": {}}')
+    path = tmp_path / "run" / "pieces" / "000" / "metrics.jsonl"
+    path.write_text(path.read_text().replace('"frames": 40', '"group": [] ', 1))
+    for place in (path.with_name("machine.json"), tmp_path / "run" / ".checkpoint.part"):
+        place.unlink(missing_ok=True)
+        os.mkfifo(place)
+    run = start.resume(tmp_path / "run", Inline())
+    assert len(run.rows()) == len(load(expected).rows()) - 1
+    assert run.newest.frames == load(expected).newest.frames
+
+
+def test_pieces_that_an_older_plan_does_not_have_are_kept_until_all_are_joined(tmp_path, expected):
+    """As where a plan is restored from a copy of before a piece was halved."""
+    with pytest.raises(Interrupted):
+        start.train(small(), tmp_path / "run", Inline(before=stop_after(3)), OFTEN)
+    pieces = tmp_path / "run" / "pieces"
+    shutil.copytree(pieces / "000", pieces / "007")
+    (pieces / "008").mkdir()
+    with (
+        pytest.warns(UserWarning, match=r"pieces/007 is of no piece of plan\.json and was put aside as aside-007,"),
+        pytest.raises(Interrupted),
+    ):
+        start.resume(tmp_path / "run", Inline(before=stop_after(1)))
+    assert (pieces / "aside-007" / "checkpoint-120").is_dir()
+    assert not (pieces / "008").exists()
+    start.resume(tmp_path / "run", Inline())
+    assert_same_runs(tmp_path / "run", expected)
+
+
+def test_pieces_are_not_written_through_a_link(tmp_path):
+    """What is not of a plan is removed: in a folder elsewhere that would be somebody's."""
+    dico.train(small(), tmp_path / "run", device="cpu", checkpoint_every=1)
+    (tmp_path / "2025").mkdir()
+    shutil.rmtree(tmp_path / "run" / "checkpoint-240")
+    (tmp_path / "run" / "pieces").symlink_to(tmp_path)
+    with pytest.raises(RunError, match="pieces cannot be written: it is a link"):
+        start.resume(tmp_path / "run", Inline())
+    assert (tmp_path / "2025").is_dir()
+    assert not (tmp_path / "plan.json").exists()
 
 
 @pytest.mark.filterwarnings("ignore:.* was put aside as")

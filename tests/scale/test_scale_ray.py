@@ -57,6 +57,13 @@ def test_a_worker_that_is_killed_is_replaced_and_nothing_is_lost_or_twice(tmp_pa
     assert_same_runs(tmp_path / "run", expected)
 
 
+def test_a_piece_that_no_machine_has_room_for_is_warned_of(cluster):
+    """Ray would let it wait without a word; a cluster may grow."""
+    with pytest.warns(UserWarning, match="no machine has 64 cores in this Ray cluster: pieces wait until one that has"):
+        assert OnRay(None, 64, "cpu").room.at_once == 1
+    assert OnRay(None, 1, "cpu").room.at_once == 2
+
+
 @pytest.mark.slow
 def test_a_member_that_raises_is_reported_and_the_rest_finish(tmp_path, cluster, expected):
     (tmp_path / "raise").write_text("15")
@@ -151,6 +158,15 @@ def test_a_driver_that_is_killed_leaves_no_workers(tmp_path, expected):
     status, said = finish(dico("resume", tmp_path / "run", cwd=HERE))
     assert status == 0, said
     assert_same_runs(tmp_path / "run", expected)
+
+
+def test_more_cores_than_this_machine_has_are_refused(monkeypatch):
+    if ray.is_initialized():
+        ray.shutdown()
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    with pytest.raises(ValueError, match="cpus must be no more than this machine has, got 100000: no machine"):
+        OnRay(None, 100_000, "cpu")
+    assert not ray.is_initialized()
 
 
 def test_no_cluster_is_said(tmp_path):

@@ -1,5 +1,7 @@
 """What is shown of many members: by level, some of them, and what was left out is said."""
 
+import json
+
 import pytest
 from rich.console import Console
 
@@ -74,6 +76,27 @@ def test_levels_are_those_of_each_grouping(run):
     assert of_level(by_seed, "seed=3").sum() == 60
     assert desired_of("seed=3", by_seed) == "free"
     assert desired_of("0.5", run) == "0.5"
+
+
+def test_lines_of_a_piece_that_are_none_are_not_shown(tmp_path):
+    config, pieces = preset("quick", snd=("0", "1"), seeds=1), Pieces(tmp_path)
+    pieces.write([Piece("000", (0, 1))])
+    path = pieces.folder(pieces.read()[0]) / "metrics.jsonl"
+    path.parent.mkdir()
+    row = {"iteration": 1, "reward": 0.5, "snd": 0.5}
+    path.write_text("".join(json.dumps(row | {"member": k}) + "\n" for k in (0, 1)))
+    assert len(Following(config, pieces, 1, Place("ray", "1 piece")).rows["000"]) == 2
+    for strange in ({"reward": "x"}, {"snd": [0.5]}, {"seconds": "long"}, {"member": 2}):
+        path.write_text("".join(json.dumps(row | {"member": k} | strange) + "\n" for k in (0, 1)))
+        assert not Following(config, pieces, 1, Place("ray", "1 piece")).rows["000"]
+
+
+def test_a_table_does_without_what_lines_lack():
+    rows = [{"member": k, "constraint": str(k), "seed": 0, "reward": 0.5} for k in (0, 1)]
+    assert level_table(rows).row_count == 2
+    assert [column.header for column in level_table(rows).columns] == [
+        "desired SND", "seeds", "measured SND", "reward per step",
+    ]  # fmt: skip
 
 
 def test_a_display_of_many_stays_readable(run, tmp_path):

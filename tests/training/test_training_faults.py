@@ -252,6 +252,24 @@ def test_a_session_knows_how_long_an_iteration_takes_yet(tmp_path):
     assert left == pytest.approx(told, abs=0.005)
 
 
+def test_who_is_asked_by_a_scheduler_and_then_by_its_driver_still_saves_a_checkpoint(tmp_path, monkeypatch):
+    """As where a machine shuts down: both are told, and the driver tells its workers; only Ctrl-C ends it at once."""
+    monkeypatch.setattr("dico.training.stopping.AT_ONCE", 0.0)
+
+    class Scheduler(StopWhen):
+        def iteration(self, rows, seconds):
+            signal.raise_signal(signal.SIGTERM)
+
+    config = dico.experiments.preset("quick", **SMALL)
+    with pytest.raises(session.Interrupted, match="stopped at 40 frames"):
+        session.train(config, tmp_path / "run", observers=[Scheduler(bool), StopWhen(lambda: True)], device="cpu")
+    assert load(tmp_path / "run").newest.frames == 40
+    with stopping(lambda _: None):
+        signal.raise_signal(signal.SIGTERM)
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+
+
 def test_a_terminal_that_closes_asks_once_and_not_at_all_under_nohup(monkeypatch):
     monkeypatch.setattr("dico.training.stopping.AT_ONCE", 0.0)
     before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
@@ -266,6 +284,33 @@ def test_a_terminal_that_closes_asks_once_and_not_at_all_under_nohup(monkeypatch
             assert not stop.is_set()
     finally:
         signal.signal(signal.SIGHUP, before)
+
+
+@pytest.mark.parametrize("name", [".lock", "metrics.jsonl", "replay/agents.reward.f32"])
+def test_nothing_is_written_through_a_link(replayed, tmp_path, name):
+    """Of a folder that is not ours: a lock would empty what it leads to, a resume would cut it or write over it."""
+    folder, other = tmp_path / "run", tmp_path / "other"
+    shutil.copytree(replayed, folder)
+    assert (folder / name).exists()
+    other.write_bytes((folder / name).read_bytes() or b"precious")
+    before = other.read_bytes()
+    (folder / name).unlink()
+    (folder / name).symlink_to(other)
+    with pytest.raises(RunError, match=f"{name} cannot be written: it is a link"):
+        session.resume(folder, frames=960)
+    assert other.read_bytes() == before
+
+
+@pytest.mark.parametrize("name", [".lock", ".checkpoint.part", ".checkpoint.before"])
+def test_a_pipe_in_the_place_of_what_a_training_leaves_is_not_waited_for(copy, name):
+    (copy / name).unlink(missing_ok=True)
+    os.mkfifo(copy / name)
+    if name == ".lock":
+        with pytest.raises(RunError, match=r"\.lock cannot be used: it is no plain file"):
+            session.resume(copy, frames=280)
+    else:
+        assert session.resume(copy, frames=280).newest.frames == 280
+        assert not (copy / name).exists()
 
 
 def test_networks_of_another_size_are_not_made(copy):
@@ -301,6 +346,8 @@ def test_tensors_of_another_shape_are_told(copy):
         ),
         ('{"member": -1, "iteration": 1, "reward": 1}', "there is no member -1"),
         ('{"member": 0, "iteration": 1, "reward": "much"}', "reward must be a number"),
+        ('{"member": 0, "iteration": 1, "snd": [0.3]}', "snd must be a number"),
+        ('{"member": 0, "iteration": 1, "group": 1}', "group must be a text"),
         ('{"member": 0, "iteration": 1, "constraint": "[/red]"}', "another desired diversity"),
         ("[" * 100_000, "torn"),
     ],

@@ -104,6 +104,17 @@ def test_members_that_diverged_neither_count_nor_move():
     assert uphill(rows, 0.1) is None
 
 
+@pytest.mark.parametrize("name", ["constraint", "seed", "reward", "desired"])
+def test_lines_that_lack_a_name_are_not_recalled(name):
+    """Of a file that was changed, and whose checksum was taken away."""
+    hill = Hill(lambda desired, *_: desired, seek_window=2)
+    rows, seeker = hill.iterate(), Seeker(hill)
+    del rows[0][name]
+    seeker.recall(rows)
+    assert seeker.seen == rows[1:]
+    seeker.look(hill.iterate())  # and moves by what there is
+
+
 def test_a_run_that_was_set_back_within_a_window_resumes_exactly(tmp_path):
     seeking = {"snd": ("seek:0.3", "seek:0.5", "1"), "seeds": 2, "seek_window": 3, "frames": 320}
     trained = small_run(tmp_path / "run", **seeking)

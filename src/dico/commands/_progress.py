@@ -51,7 +51,8 @@ def level_table(rows: Sequence[dict[str, Any]], title: str | None = None) -> Tab
     if len(levels) < len(every):
         title = f"{f'{title}; ' if title else ''}{len(levels)} of {len(every)} levels"
     groups = list(dict.fromkeys(row.get("group", "") for row in rows))
-    metrics = [name for name in METRICS if name in rows[0]]  # SND, and the controlled metric where that is another
+    # SND, and the controlled metric where that is another; a line may lack them
+    metrics = [name for name in METRICS if any(name in row for row in rows)] or ["snd"]
     # narrow, and folded where that is not enough: no number is cut off
     table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=0)
     table.add_column(f"desired {_title_of(metrics[-1])}")
@@ -60,7 +61,7 @@ def level_table(rows: Sequence[dict[str, Any]], title: str | None = None) -> Tab
         table.add_column(name, justify="right")
     told = [name for name in OUTCOMES if any(name in row for row in rows)]  # of the task, so of all groups alike
     episodes = ["return"] if any("return" in row for row in rows) else []
-    executed = ["snd_acted"] if "snd_acted" in rows[0] else []
+    executed = ["snd_acted"] if any("snd_acted" in row for row in rows) else []
     titles = [*(f"measured {_title_of(metric)}" for metric in metrics), *(["executed SND"] if executed else [])]
     for group in groups:
         for name in (*titles, "reward per step", *episodes):

@@ -73,7 +73,8 @@ class ScaleOptions:
             slurm = self.on_slurm(device, levels)
             slurm.check()
             return slurm
-        return Processes([name.strip() for name in (self.devices or device).split(",")])
+        devices = device if self.devices is None else self.devices
+        return Processes([name.strip() for name in devices.split(",")])
 
     def on_slurm(self, device: str, levels: int) -> OnSlurm:
         """Slurm, which needs the scripts' parameters."""

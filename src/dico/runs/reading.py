@@ -105,6 +105,14 @@ def check_plain(path: Path, most: int | None = None) -> None:
         raise RunError(f"{path} cannot be used: it has {about.st_size:,} bytes, more than any such file")
 
 
+def check_own(path: Path) -> None:
+    """What is written in place must be a plain file, or not there: through a link, another file would be changed."""
+    if path.is_symlink():
+        raise RunError(f"{path} cannot be written: it is a link")
+    if path.exists():
+        check_plain(path)
+
+
 def _row(line: str) -> Row | None:
     """A line of a metrics file, its columns by their names of today; None if it is not whole.
 

@@ -135,6 +135,12 @@ def check_members(records: Any, file: Path) -> tuple[Member, ...]:
     return members
 
 
+SEVERAL = ("distances",)
+"""Columns of metrics that have a list of numbers; all others have one."""
+TEXTS = ("constraint", "group")
+"""Those that have a text."""
+
+
 def row_fault(row: Row, constraints: Sequence[str], iterations: int) -> str:
     """What is wrong with a line of metrics; nothing if it is one of a member and an iteration, with numbers.
 
@@ -152,12 +158,12 @@ def row_fault(row: Row, constraints: Sequence[str], iterations: int) -> str:
     if row.get("constraint", constraints[row["member"]]) != constraints[row["member"]]:
         return f"member {row['member']} has another desired diversity"
     wrong = [name for name, value in row.items() if not _is_metric(value, name)]
-    return f"{wrong[0]} must be a number" if wrong else ""
+    return f"{wrong[0]} must be {'a text' if wrong[0] in TEXTS else 'a number'}" if wrong else ""
 
 
 def _is_metric(value: Any, name: str) -> bool:
-    if name in ("constraint", "group"):
+    if name in TEXTS:
         return isinstance(value, str)
     if isinstance(value, list):
-        return all(each is None or is_number(each) for each in value)
+        return name in SEVERAL and all(each is None or is_number(each) for each in value)
     return value is None or isinstance(value, bool) or is_number(value)

@@ -1,11 +1,12 @@
 """The driver: sends out pieces, repeats those whose worker was lost, halves those that ran out of memory."""
 
-import shutil
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
+from dico._files import remove
 from dico.runs import RunError
 from dico.scale.backends import Backend, Ended, Job
 from dico.scale.gather import Source, gather
@@ -48,14 +49,20 @@ class Drive:
                 if ended.piece.name in self.left:  # and not one that began just when all were asked to stop
                     self._settle(self.left.pop(ended.piece.name), ended)
             if stop.is_set() and not self.driver.stop:
-                self.driver.ask_to_stop()
+                self.ask_to_stop()
                 self.backend.hold(lambda piece: self.pieces.outcome(piece) is not None)
                 for piece in [piece for piece in self.left.values() if self.pieces.outcome(piece) is None]:
                     del self.left[piece.name]
-            elif time.monotonic() - when > SECONDS_BETWEEN_BEATS:
-                self.driver.beat()
+            if time.monotonic() - when > SECONDS_BETWEEN_BEATS:
+                with suppress(OSError):  # a disk that fails for a moment: workers wait for the next
+                    self.driver.beat()
                 when = time.monotonic()
             look()
+
+    def ask_to_stop(self) -> None:
+        """Ask all workers to stop after their iteration; where the disk fails, the next beats ask them."""
+        with suppress(OSError):
+            self.driver.ask_to_stop()
 
     def _send(self, pieces: Sequence[Piece]) -> None:
         for piece in pieces:
@@ -135,7 +142,7 @@ def cut_out(
     where = {member: place for place, member in enumerate(members)}
     for part in parts:
         folder = pieces.folder(part)
-        shutil.rmtree(folder, ignore_errors=True)
+        remove(folder)
         try:
             folder.mkdir(parents=True)
             describe_members(config, [everyone[k] for k in part.members], folder, options)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from dico.members import Member
+from dico.runs.schema import row_fault
 from dico.scale.gather_rows import last_rows
 from dico.scale.pieces import Piece, Pieces
 from dico.training.config import Config
@@ -89,7 +90,8 @@ class Following(Counted):
         """A piece's rows of the newest iteration that is whole, of members as the whole run counts them."""
         wanted = len(piece.members) * self.groups
         rows = last_rows(self.pieces.folder(piece) / "metrics.jsonl", 2 * wanted - 1)
-        rows = [row for row in rows if 0 <= row["member"] < len(piece.members)]  # others are told of when it is opened
+        constraints = [self.members[k].constraint for k in piece.members]
+        rows = [row for row in rows if not row_fault(row, constraints, self.config.iterations)]  # told when it is read
         by_iteration: dict[int, Rows] = {}
         for row in rows:
             by_iteration.setdefault(row["iteration"], []).append(row)

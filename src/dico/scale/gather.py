@@ -7,7 +7,6 @@ what one process would have written.
 
 import json
 import os
-import shutil
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ import torch
 from safetensors import safe_open
 from torch import Tensor
 
-from dico._files import crc32, flush
+from dico._files import crc32, flush, remove
 from dico.runs import Checkpoint, RunError
 from dico.runs.reading import check_plain, warn
 from dico.runs.schema import STATE
@@ -176,10 +175,10 @@ def _write_replay(
     ]
     last = max(int(value) for name, value in common.items() if name.endswith(".count") and ".adam." not in name)
     scratch = out / ".replay.part"
-    shutil.rmtree(scratch, ignore_errors=True)
+    remove(scratch)
     scratch.mkdir()
     chunk = gather_replay(replayed, places, Layout.of(shapes_of(config), size), last, scratch)
-    shutil.rmtree(out / "replay", ignore_errors=True)
+    remove(out / "replay")
     scratch.rename(out / "replay")
     flush(out)
     return [chunk]

@@ -8,6 +8,7 @@ from typing import Any
 from dico._files import flush, whole
 from dico.runs import RunError
 from dico.runs.reading import check_plain
+from dico.runs.shapes import is_whole
 
 Rows = dict[tuple[str, int], dict[str, Any]]
 """Of one iteration, by group and member."""
@@ -102,9 +103,10 @@ def _together(files: Sequence[_Iterations], owners: Sequence[Mapping[int, int]])
 
 
 def _row(line: bytes) -> dict[str, Any] | None:
-    """A line, if it is one of a member and an iteration."""
+    """A line, if it is one of a member and an iteration; whoever reads what it is gathered into sees to the rest."""
     try:
         row = json.loads(line)
-        return row if isinstance(row["member"], int) and isinstance(row["iteration"], int) else None
+        known = is_whole(row["member"]) and is_whole(row["iteration"]) and isinstance(row.get("group", ""), str)
+        return row if known else None
     except (ValueError, KeyError, TypeError, RecursionError):
         return None

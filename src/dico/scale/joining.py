@@ -1,13 +1,13 @@
 """All pieces of a run as one run folder again."""
 
-import json
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from dico._files import flush, write_json
-from dico.runs import load
+from dico._files import flush, remove, write_json
+from dico.runs import RunError, load
 from dico.runs.folder import checkpoint_folders
+from dico.runs.reading import parse_json
+from dico.runs.shapes import check
 from dico.scale.gather import Source, gather
 from dico.scale.gather_rows import Places
 from dico.scale.pieces import Piece, Pieces
@@ -27,15 +27,15 @@ def join(config: Config, options: SessionOptions, pieces: Pieces) -> None:
     last = sources[0].checkpoint.frames
     for frames, path in checkpoint_folders(run).items():  # of a run that one process began
         if frames < last:
-            shutil.rmtree(path)
+            remove(path)
     newest = load(run).newest
     assert newest is not None
     assert newest.frames == last
     aside = run / ".pieces.joined"
-    shutil.rmtree(aside, ignore_errors=True)
+    remove(aside)
     pieces.path.rename(aside)
     flush(run)
-    shutil.rmtree(aside, ignore_errors=True)
+    remove(aside)
 
 
 def places_of(pieces: Sequence[Piece]) -> Places:
@@ -49,9 +49,10 @@ def _machine(folders: Sequence[Path]) -> dict[str, object]:
     found = []
     for folder in folders:
         try:
-            found.append(json.loads((folder / "machine.json").read_text()))
-        except (OSError, ValueError):
+            found.append(check(parse_json(folder / "machine.json"), {}, folder / "machine.json"))
+        except (OSError, RunError):
             continue
     names = dict.fromkeys(name for each in found for name in each)
-    values = {name: list(dict.fromkeys(each.get(name) for each in found)) for name in names}
-    return {name: own[0] if len(own) == 1 else ", ".join(map(str, own)) for name, own in values.items()}
+    values = {name: [each.get(name) for each in found] for name in names}
+    return {name: own[0] if all(value == own[0] for value in own) else ", ".join(dict.fromkeys(map(str, own)))
+            for name, own in values.items()}  # fmt: skip

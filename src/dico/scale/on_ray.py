@@ -3,13 +3,14 @@
 import os
 import socket
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
 from dico._processes import PACKAGES
 from dico._trust import TRUST
+from dico.runs.reading import warn
 from dico.scale.backends import BackendLost, Ended, Job
 from dico.scale.pieces import Piece
 from dico.scale.planner import Room
@@ -48,8 +49,11 @@ class OnRay:
         resources = self.ray.cluster_resources()
         self.gpus = 0 if device == "cpu" else int(resources.get("GPU", 0))
         self.device = device if device != "auto" else "cuda" if self.gpus else "cpu"
-        at_once = max(1, min(self.gpus or 10**9, int(resources.get("CPU", 1)) // cpus))
-        machines = sum(node["Alive"] for node in self.ray.nodes())
+        nodes = [node["Resources"] for node in self.ray.nodes() if node["Alive"]]
+        at_once, machines = fitting(nodes, cpus, with_gpu=self.gpus > 0), len(nodes)
+        if not at_once:  # Ray would wait, without a word
+            self._refuse_or_warn(f"no machine has {cpus} cores" + (" and a GPU" if self.gpus else ""), address, cpus)
+            at_once = 1
         each = "a GPU" if self.gpus else "1 core" if cpus == 1 else f"{cpus} cores"
         where = "1 machine" if machines == 1 else f"any of {machines} machines"
         memory = None if self.gpus else int(resources.get("memory", 0)) // at_once or None
@@ -113,6 +117,14 @@ class OnRay:
         except (OSError, ValueError, RuntimeError, self.ray.exceptions.RayError) as error:
             raise ValueError(f"no Ray cluster can be reached at {address or 'this machine'}: {_line(error)}") from None
 
+    def _refuse_or_warn(self, told: str, address: str | None, cpus: int) -> None:
+        """No piece has room: a cluster of others may yet grow, one that was started here does not."""
+        if not self.own or address or os.environ.get("RAY_ADDRESS"):
+            warn(f"{told} in this Ray cluster: pieces wait until one that has joins it")
+            return
+        self.ray.shutdown()
+        raise ValueError(f"cpus must be no more than this machine has, got {cpus}: {told}")
+
     def _head(self) -> tuple[str, int] | None:
         """Where the cluster's head listens."""
         host, _, port = self.ray.get_runtime_context().gcs_address.rpartition(":")
@@ -141,6 +153,19 @@ class OnRay:
         except self.ray.exceptions.RayError as error:
             return Ended(piece, _line(error))
         return Ended(piece)
+
+
+def fitting(nodes: Sequence[Mapping[str, float]], cpus: int, *, with_gpu: bool) -> int:
+    """Pieces that machines with these resources have room for at once.
+
+    >>> fitting([{"CPU": 3.0}, {"CPU": 4.0, "GPU": 1.0}], 2, with_gpu=False)
+    3
+    >>> fitting([{"CPU": 3.0}, {"CPU": 4.0, "GPU": 1.0}], 2, with_gpu=True)
+    1
+    """
+    cores = [int(node.get("CPU", 0)) // cpus for node in nodes]
+    gpus = [int(node.get("GPU", 0)) if with_gpu else most for node, most in zip(nodes, cores, strict=True)]
+    return sum(map(min, cores, gpus))
 
 
 def _ray() -> Any:

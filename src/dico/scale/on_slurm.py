@@ -13,6 +13,7 @@ from shutil import which
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from dico._checks import check_positive
 from dico.runs import RunError
 from dico.scale.backends import Ended, Job
 from dico.scale.pieces import Piece, Pieces
@@ -86,6 +87,7 @@ class OnSlurm:
         asked = dict(parameters)
         self.cluster = asked.pop("cluster", "slurm")
         self.device, self.asked = device, {_parameter(name): value for name, value in asked.items()}
+        check_positive("slurm: time in minutes", self.asked.get("timeout_min", MINUTES))
         self.room = Room(self.cluster, at_once)
         words = shlex.join(f"{name}={value}" for name, value in parameters.items())
         self.resume_words = "--on slurm" + (f" --slurm {words}" if words else "")

@@ -1,19 +1,19 @@
 """The pieces of a run: which members each has, how each ended, and who drives them."""
 
-import shutil
 import time
 import uuid
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from dico._files import sealed, write_json
+from dico._files import remove, sealed, write_json
 from dico.runs import RunError
 from dico.runs.folder import checkpoint_folders
 from dico.runs.in_pieces import Piece, is_in_pieces, read_plan
-from dico.runs.reading import parse_json
+from dico.runs.reading import check_own, parse_json, warn
 from dico.runs.schema import PIECES, PLAN
 from dico.runs.shapes import TEXT, check
 
@@ -79,13 +79,31 @@ class Pieces:
 
     def write(self, pieces: Sequence[Piece]) -> None:
         """Make it the plan; what is beside the pieces that it names is of no piece any more."""
+        if self.path.is_symlink():
+            raise RunError(f"{self.path} cannot be written: it is a link")
         self.path.mkdir(parents=True, exist_ok=True)
         write_json(self.path / PLAN, sealed({"pieces": [asdict(piece) | {"members": list(piece.members)}
                                                         for piece in pieces]}))  # fmt: skip
+        for path in self._beside(pieces):
+            remove(path)
+
+    def put_aside_others(self, pieces: Sequence[Piece]) -> None:
+        """What is beside these pieces: a kill left it, or the plan is an older one, and it was trained in the meantime.
+
+        What has checkpoints is kept until all pieces are joined.
+        """
+        for path in self._beside(pieces):
+            if checkpoint_folders(path):
+                names = (path.with_name(f"aside-{path.name}{f'-{k}' if k else ''}") for k in count())
+                path.rename(aside := next(place for place in names if not place.exists()))
+                warn(f"{path} is of no piece of {PLAN} and was put aside as {aside.name}, until the pieces are joined")
+            else:
+                remove(path)
+
+    def _beside(self, pieces: Sequence[Piece]) -> list[Path]:
+        """Files and folders of pieces that are not among these."""
         known = {piece.name for piece in pieces}
-        for path in self.path.glob("[0-9]*"):
-            if path.name.split(".")[0] not in known:
-                shutil.rmtree(path) if path.is_dir() else path.unlink()
+        return [path for path in sorted(self.path.glob("[0-9]*")) if path.name.split(".")[0] not in known]
 
     def new_names(self, count: int) -> list[str]:
         """Names that no piece has had."""
@@ -99,7 +117,9 @@ class Pieces:
 
     def log(self, piece: Piece) -> Path:
         """What its workers have said."""
-        return self.path / f"{piece.name}.log"
+        path = self.path / f"{piece.name}.log"
+        check_own(path)
+        return path
 
     def frames(self, piece: Piece) -> int:
         """Of its newest checkpoint, whole or not."""

@@ -110,7 +110,7 @@ def _drive(
             observer.say(message)
 
     every = pieces.read_all(len(config.members))
-    pieces.write(every)  # and remove what a killed driver left
+    pieces.put_aside_others(every)
     _begin_again(config, pieces)
     done = [piece for piece in every if pieces.is_finished(piece)]
     announce(planned(config, every, backend, done))
@@ -132,7 +132,7 @@ def _drive(
         raise RunError(f"{lost}; go on with: {again}") from lost
     finally:
         if drive.left:
-            drive.driver.ask_to_stop()
+            drive.ask_to_stop()
         backend.close()
     if drive.failures:
         raise RunError(_failed(drive, len(pieces.read()), again))

@@ -13,7 +13,7 @@ from safetensors import SafetensorError
 from safetensors.torch import save_file
 from torch import Tensor
 
-from dico._files import checksum, flush, sealed, write_json
+from dico._files import checksum, flush, remove, sealed, write_json
 from dico.runs import Checkpoint, RunError
 from dico.runs.folder import checkpoint_folders, read_checkpoint
 from dico.runs.schema import STATE
@@ -64,7 +64,7 @@ def write_checkpoint(folder: Path, frames: int, write: Callable[[Path], dict[str
     path = folder / f"checkpoint-{frames}"
     scratch, before = folder / ".checkpoint.part", folder / ".checkpoint.before"
     for rest in (scratch, before):
-        shutil.rmtree(rest, ignore_errors=True)
+        remove(rest)
     try:
         scratch.mkdir()
         meta = write(scratch / STATE)
@@ -77,9 +77,9 @@ def write_checkpoint(folder: Path, frames: int, write: Callable[[Path], dict[str
         flush(folder)
         read_checkpoint(path)
     except (OSError, SafetensorError, RunError) as error:
-        shutil.rmtree(scratch, ignore_errors=True)
+        remove(scratch)
         raise RunError(f"the checkpoint {path} could not be written ({error}); earlier ones are intact") from error
-    shutil.rmtree(before, ignore_errors=True)
+    remove(before)
     _prune(folder, frames)
     return path
 
@@ -174,4 +174,4 @@ def _prune(folder: Path, newest: int) -> None:
     """Of the checkpoints up to the newest, drop all but the last few."""
     named = checkpoint_folders(folder)
     for frames in sorted(frames for frames in named if frames <= newest)[:-KEPT]:
-        shutil.rmtree(named[frames], ignore_errors=True)
+        remove(named[frames])

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from dico.runs import RunError
+from dico.runs.reading import check_own
 
 try:
     import fcntl
@@ -25,6 +26,7 @@ def alone(folder: Path, patience: float = 0.0) -> Iterator[None]:
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        check_own(folder / LOCK)
         file = (folder / LOCK).open("w")
     except OSError as error:
         raise RunError(f"{folder} cannot be written ({error}): choose another folder") from error

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from dico._files import flush
 from dico.runs import RunError
+from dico.runs.reading import check_own
 from dico.training.blocks import AnyPopulation
 from dico.training.offpolicy import OffPolicyLearner
 
@@ -108,6 +109,7 @@ class ReplayStore:
 
     def _path(self, learner: OffPolicyLearner, name: str, *, must_exist: bool) -> Path:
         path = self.folder / f"{learner.team.name}.{name}.f32"
+        check_own(path)
         if must_exist and not path.is_file():
             raise RunError(f"{path} is missing: without the replay buffer the run cannot be resumed exactly")
         return path

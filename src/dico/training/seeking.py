@@ -12,6 +12,8 @@ from dico.training.blocks import AnyPopulation
 
 SURE = 2.0
 """Standard errors that a slope must be apart from 0 for a whole step."""
+NEEDED = {"desired", "constraint", "seed", "reward"}
+"""What a line must tell; of a file that was changed some may lack it."""
 Probes = dict[int, dict[int, Mapping[str, Any]]]
 """Rows of members that climb together, by member and iteration."""
 
@@ -109,7 +111,7 @@ def _together(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[Any, ...], Probes
 
 
 def _seeks(row: Mapping[str, Any]) -> bool:
-    return "desired" in row and is_seeking(row["constraint"])
+    return row.keys() >= NEEDED and is_seeking(row["constraint"])
 
 
 def _known(*values: float | None) -> bool:

@@ -18,7 +18,7 @@ from dico._checks import check_choice
 from dico._files import FORMAT, checksum, crc32, plain, sealed, write_json
 from dico.runs import Checkpoint, Run, RunError, Summary, load
 from dico.runs.folder import check_unchanged, read_checkpoints
-from dico.runs.reading import check_plain
+from dico.runs.reading import check_own
 from dico.runs.schema import PIECES
 from dico.tasks import check_known
 from dico.training.algorithms import ALGORITHMS
@@ -178,8 +178,7 @@ class Session:
     def _go_back(self) -> None:
         """To the newest whole checkpoint; what came after it is dropped once it is known to fit."""
         newest = newest_whole(self.folder)
-        if os.path.lexists(self.folder / "metrics.jsonl"):
-            check_plain(self.folder / "metrics.jsonl")  # a pipe would be waited for
+        check_own(self.folder / "metrics.jsonl")
         if newest is not None:
             restore(self.population, newest, self.replay)
             self._check_metrics(newest)

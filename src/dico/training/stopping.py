@@ -25,11 +25,12 @@ class Interrupted(Exception):  # noqa: N818
 
 @contextmanager
 def stopping(say: Callable[[str], None], left: Callable[[], float] = lambda: 0.0) -> Iterator[threading.Event]:
-    """Ctrl-C once, or another request to end: stop after this iteration. Twice: at once, the last checkpoint intact.
+    """Ctrl-C, or another request to end: stop after this iteration. Then Ctrl-C: at once, the last checkpoint intact.
 
-    What comes twice within a moment, to a process and to its group, is one request; and a terminal that closes asks
-    for no more than a checkpoint, nor for that where ``nohup`` said so. ``left`` tells how many seconds the iteration
-    will take yet, 0 if that is not known.
+    What comes twice within a moment, to a process and to its group, is one request; and only Ctrl-C asks for more than
+    a checkpoint: SIGTERM may come from a scheduler and from whoever started the training, one after the other. A
+    terminal that closes asks for nothing where ``nohup`` said so. ``left`` tells how many seconds the iteration will
+    take yet, 0 if that is not known.
     """
     stop = threading.Event()
     if threading.current_thread() is not threading.main_thread():
@@ -39,7 +40,7 @@ def stopping(say: Callable[[str], None], left: Callable[[], float] = lambda: 0.0
 
     def request(signum: int, frame: object) -> None:  # noqa: ARG001
         nonlocal since
-        if stop.is_set() and time.monotonic() - since > AT_ONCE and signum != HANGUP:
+        if stop.is_set() and time.monotonic() - since > AT_ONCE and signum == signal.SIGINT:
             raise KeyboardInterrupt
         if not stop.is_set():
             since = time.monotonic()
