@@ -16,7 +16,7 @@ from pathlib import Path
 
 from dico.commands import COMMANDS
 from dico.commands import main as command
-from fuzzing import disturb, folders, kills, words
+from fuzzing import disturb, folders, kills, pieced, words
 from fuzzing.apart import apart
 
 SHARES = {"kills": 0.25, "full_disk": 0.05, "two_at_once": 0.1, "lost_output": 0.05, "folders": 0.25, "lines": 0.2,
@@ -24,6 +24,8 @@ SHARES = {"kills": 0.25, "full_disk": 0.05, "two_at_once": 0.1, "lost_output": 0
 """Of the time."""
 NEEDED = ("matplotlib.figure", "dico.viz.report", "dico.viz.maps", "dico.viz.animations", "dico.runs.summary")
 """What commands import late, imported once and not in every process."""
+PIECED, IN_PIECES = "-in-pieces", 0.3
+"""What runs in pieces are called, and how often one of them is spoilt."""
 HOSTILE = ("spoilt folders", "command lines", "calls")
 """What counts as hostile input."""
 TOLD = ("was changed since", "left out", "is shorter than", "is lost", "are lost")
@@ -40,6 +42,10 @@ class Fuzz:
         for name in (*(f"dico.commands.{name}" for name in COMMANDS), *NEEDED):
             importlib.import_module(name)
         self.whole = kills.undisturbed(place)
+        for algorithm in kills.ALGORITHMS:
+            end = apart(lambda: pieced.cut(place / algorithm, place / f"{algorithm}{PIECED}"), place / "log")  # noqa: B023
+            if end.status:
+                raise RuntimeError(end.told)
 
     def kills(self) -> None:
         """One training, killed again and again."""
@@ -58,18 +64,19 @@ class Fuzz:
         self._note(disturb.lost_output(self.place, self.whole, self.rng, self.counts), "output lost")
 
     def folders(self) -> None:
-        """One folder, spoilt once or twice, opened by one command."""
-        algorithm = self.rng.choice(kills.ALGORITHMS)
+        """One folder, of a whole run or of one in pieces, spoilt once or twice, opened by one command."""
+        algorithm, pieced = self.rng.choice(kills.ALGORITHMS), self.rng.random() < IN_PIECES
         folder = self.place / "spoilt"
         shutil.rmtree(folder, ignore_errors=True)
-        shutil.copytree(self.place / algorithm, folder)
+        shutil.copytree(self.place / f"{algorithm}{PIECED if pieced else ''}", folder)
         done = [folders.spoil(folder, self.rng) for _ in range(self.rng.choice((1, 1, 2)))]
         name, options, _ = self.rng.choices(folders.COMMANDS, [often for *_, often in folders.COMMANDS])[0]
         given = [name, str(folder), *options.format(self.place / "out").split()]
         end = apart(lambda: command(given), self.place / "log")
         self.counts["spoilt folders"] += 1
+        self.counts["spoilt folders in pieces"] += pieced
         self.counts[f"dico {name}: status {end.status}"] += 1
-        about = f"dico {name} after {'; '.join(done)}"
+        about = f"dico {name}{' in pieces' if pieced else ''} after {'; '.join(done)}"
         self._note([end.fault] if end.fault else [], about, end.told)
         if name == "resume" and end.status == 0:
             self._compare(folder, algorithm, about, " ".join(end.told.split()))

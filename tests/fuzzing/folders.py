@@ -37,7 +37,7 @@ BYTES = (
 
 LEFT = (
     ".lock", ".checkpoint.part", ".checkpoint.before", ".replay.part", ".pieces.joined", "pieces", "replay",
-    "checkpoint-320",
+    "checkpoint-320", "driver.json", "000.log",
 )  # fmt: skip
 """What a training leaves, or a kill of it, and makes or removes again."""
 
@@ -45,7 +45,8 @@ LEFT = (
 def spoil(folder: Path, rng: random.Random) -> str:
     """Spoil something in a run folder; what was done, in words."""
     if rng.random() < 0.1:
-        return _plant(folder / rng.choice(LEFT), rng)
+        homes = [path.parent for path in folder.rglob("config.json")] or [folder]  # its own and those of its pieces
+        return _plant(rng.choice(homes) / rng.choice(LEFT), rng)
     files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != ".lock")
     path = rng.choice(files)
     try:
