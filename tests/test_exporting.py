@@ -173,6 +173,8 @@ def test_what_cannot_be_exported_is_told(tmp_path, monkeypatch):
     monkeypatch.setattr("dico.exporting.find_spec", lambda name: None)
     with pytest.raises(ImportError, match=r"ONNX needs onnx and onnxscript: pip install .dico-marl\[export\]"):
         export(policy, tmp_path / "policy.onnx")
+    with pytest.raises(ImportError, match="ONNX needs onnx and onnxscript"):  # a folder would have got the .pt2 alone
+        export_groups(tmp_path / "policies", ["agents"], lambda _: policy, {"run": "run"})
     assert not list(tmp_path.iterdir())
 
 
