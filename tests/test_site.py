@@ -4,6 +4,7 @@ import re
 import sys
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -41,3 +42,10 @@ def test_a_command_is_asked_of_something(pages):
     assert "- `TASK`: A task's name" in next(pages.command("train"))
     experiments = next(pages.command("reproduce"))
     assert set(EXPERIMENTS) <= set(re.findall(r"[\w-]+", experiments))
+
+
+def test_pages_of_the_code_are_read_again_in_every_build(pages):
+    names = {path.relative_to(DOCS).with_suffix("").as_posix() for path in DOCS.rglob("*.md")}
+    env = SimpleNamespace(found_docs=names, doc2path=lambda name: DOCS / f"{name}.md")
+    again = pages.read_again(None, env, set(), set(), set())
+    assert {*again} == {"commands", "configuration", "method", "scale"}

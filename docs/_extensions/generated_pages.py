@@ -39,6 +39,11 @@ def read_source(app, docname, content):
     content[0] = PLACE.sub(lambda found: writers[found[1]](found[2]), content[0])
 
 
+def read_again(app, env, added, changed, removed):
+    """Pages that are read from the code, which may be another than when they were last built."""
+    return [name for name in env.found_docs if PLACE.search(Path(env.doc2path(name)).read_text("utf-8"))]
+
+
 def sentences(cls):
     """What stands under each field of a dataclass and of those it is made from."""
     said = {}
@@ -140,5 +145,6 @@ def code(path):
 
 
 def setup(app):
+    app.connect("env-get-outdated", read_again)
     app.connect("source-read", read_source, priority=400)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
