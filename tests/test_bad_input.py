@@ -122,6 +122,7 @@ CASES = {
     "more than a float holds": (lambda: equal(10**400), "x must be a number that a float can hold, got 1000"),
     "more agents than can be counted": (lambda: mlp(n_agents=2**63), "n_agents must be a positive integer, got 9223"),
     "obs as a list": (lambda: mlp()([0.0]), "obs must be a tensor, got [0.0]"),
+    "obs of a gym": (lambda: mlp()(torch.zeros(9, 2, 4).numpy()), "got ndarray: torch.as_tensor makes one of it"),
     "estimate as a number": (lambda: mlp()(torch.zeros(5, 2, 4), 0.5), "snd_hat must be a tensor, got 0.5"),
     "commit of a number": (lambda: mlp().commit_(0.5), "snd_hat must be a tensor, got 0.5"),
     "kept of other members": (

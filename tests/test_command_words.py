@@ -14,6 +14,7 @@ from command_line import dico, parse
 from rich.console import Console
 
 from dico.bounds import max_snd
+from dico.commands._digits import spread_text
 from dico.commands._progress import LiveProgress, PlainProgress, make_progress
 from dico.runs import RunError, load
 from dico.training.config import Config
@@ -91,6 +92,11 @@ LINES = {
     ("train", "--seed", "1"): "it is --seeds COUNT and --first-seed here",
     ("train", "--env-id", "x"): "it is the task's name, which comes first here",
     ("train", "--frame", "3"): "there is no option --frame; did you mean --frames?",
+    ("train", "--exp-name", "mine"): "there is no option --exp-name: it is --run here",
+    ("resume", "run", "--lr", "1"): "there is no option --lr (dico resume --help tells all)",
+    ("tune", "navigation", "--lr", "1"): "there is no option --lr: it is --settings lr=VALUE here",
+    ("tune", "navigation", "--clip-coef", "1"): "there is no option --clip-coef: it is --settings clip=VALUE here",
+    ("tune", "navigation", "--snd", "1"): "there is no option --snd (dico tune --help tells all)",
     ("train", "--frames", "many"): "--frames must be a number without a fraction, got 'many'",
     ("train", "--tau", "little"): "--tau must be a number, got 'little'",
     ("train", "--device"): "--device must be followed by what it is to be, got nothing (dico train --help",
@@ -298,7 +304,7 @@ def test_eval_tells_the_spread(capsys, tmp_path, monkeypatch):
     file = tmp_path / "numbers" / "eval.json"
     status, out, err = dico(capsys, "eval", tmp_path / "run", "--episodes", "5", "--json", file)
     assert status == 0, err
-    assert " ± " in out
+    assert re.search(r"\d ±\d", out)
     assert f"wrote {file}" in out
     told = json.loads(file.read_text())
     assert [(level["level"], level["group"], level["seeds"]) for level in told["levels"][:2]] == [
@@ -317,10 +323,15 @@ def test_eval_tells_the_spread(capsys, tmp_path, monkeypatch):
 @pytest.mark.parametrize("columns", ["80", "50"])
 def test_no_number_is_cut_off_in_a_narrow_terminal(columns, capsys, tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", columns)
-    _, out, _ = dico(capsys, "train", "tag", *WORDS, "--run", tmp_path / "run", "--device", "cpu")
+    _, out, _ = dico(capsys, "train", "tag", *WORDS, "--seeds", "3", "--run", tmp_path / "run", "--device", "cpu")
     assert not re.search(r"\d…", out)
-    _, out, _ = dico(capsys, "eval", tmp_path / "run", "--episodes", "5")
+    _, out, _ = dico(capsys, "eval", tmp_path / "run", "--episodes", "5", "--json", tmp_path / "eval.json")
     assert not re.search(r"\d…", out)
+    for level in json.loads((tmp_path / "eval.json").read_text())["levels"]:
+        assert level["group"] in out
+        assert f" {level['return']['over_episodes']:.4f}" in out  # the last column
+        spread = spread_text(level["reward"]["values"])
+        assert {*spread.replace("± ", "±").split()} <= {*out.split()}
 
 
 def test_of_two_seeds_eval_has_no_interval(capsys, tmp_path, monkeypatch):
@@ -328,7 +339,7 @@ def test_of_two_seeds_eval_has_no_interval(capsys, tmp_path, monkeypatch):
     dico(capsys, "train", "navigation", *WORDS, "--run", tmp_path / "run", "--device", "cpu")
     _, out, _ = dico(capsys, "eval", tmp_path / "run", "--episodes", "5", "--json", tmp_path / "eval.json")
     told = json.loads((tmp_path / "eval.json").read_text())["levels"][1]
-    assert " ± " not in out.replace("over episodes ±", "").replace("± over seeds", "")
+    assert not re.search(r"±\d", out)
     assert told["reward"]["over_seeds"] is None
     assert f"{told['return']['over_episodes']:.4f}" not in out  # two significant digits of what scatters itself
     assert ", ".join(f"{value:.4f}" for value in told["reward"]["values"]) in out

@@ -1,8 +1,10 @@
 """Exported policies: one file that acts as the policy does, in a fresh process that has no dico."""
 
 import json
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -173,6 +175,8 @@ def test_what_cannot_be_exported_is_told(tmp_path, monkeypatch):
     monkeypatch.setattr("dico.exporting.find_spec", lambda name: None)
     with pytest.raises(ImportError, match=r"ONNX needs onnx and onnxscript: pip install .dico-marl\[export\]"):
         export(policy, tmp_path / "policy.onnx")
+    with pytest.raises(ImportError, match="ONNX needs onnx and onnxscript"):  # a folder would have got the .pt2 alone
+        export_groups(tmp_path / "policies", ["agents"], lambda _: policy, {"run": "run"})
     assert not list(tmp_path.iterdir())
 
 
@@ -225,3 +229,28 @@ def test_several_groups_go_into_a_folder_and_a_dial_between_its_levels(tmp_path)
     obs = torch.randn(5, 2, 4)
     acted = program.module()(obs, program.state_dict["default_scale"], torch.zeros(5, 2, 2))
     torch.testing.assert_close(acted, dialled.dial().at(0.4).act(obs, deterministic=True))
+
+
+def test_the_page_on_acting_runs_as_it_stands(tmp_path, monkeypatch):
+    """Block after block, by somebody who follows it; the last one, of MLflow, is a test of loggers."""
+    for needed in ("onnxruntime", "pettingzoo"):
+        pytest.importorskip(needed)
+    page = (Path(__file__).parent.parent / "docs" / "acting.md").read_text()
+    act, play, in_torch, in_onnx, offered, _ = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    run = train(Config(**TINY, snd=("0", "1")), "runs/navigation", device="cpu")
+    obs, policy = torch.randn(5, 2, 4), run.policy(snd=1)
+    for ending in (".pt2", ".onnx"):
+        run.export(f"policy{ending}", snd=1)
+    half = turned(policy, obs, 0.5 * policy.terms(obs).scale, torch.zeros(5, 2, 2))
+
+    own = {"obs": obs, "generator": torch.Generator()}
+    exec(act + play, own)
+    assert own["actions"].shape == (5, 2, 2)
+    assert own["played"].returns.shape == (1, 20, 2)
+    for code, seen in ((in_torch, obs), (in_onnx, obs.numpy())):
+        own = {"obs": seen}
+        exec(code, own)
+        torch.testing.assert_close(torch.as_tensor(own["actions"]), half.detach(), rtol=1e-5, atol=1e-5)
+    exec(offered, own)
+    assert len(own["observations"]) == 3

@@ -142,8 +142,11 @@ def test_an_own_metric_is_controlled(tmp_path):
 
 def test_an_own_figure_is_drawn(tmp_path):
     dico.train(preset("quick", snd=("0", "1"), **TINY), tmp_path / "run", device="cpu")
-    figure = example("own_figure").main(tmp_path / "run", tmp_path / "executed.png")
-    assert figure.stat().st_size > 5_000
+    words = [sys.executable, EXAMPLES / "own_figure.py"]
+    subprocess.run([*words, "run"], cwd=tmp_path, check=True)
+    assert (tmp_path / "executed.png").stat().st_size > 5_000
+    alone = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert alone.stderr == "usage: python own_figure.py RUN [FILE]\n"
 
 
 def test_an_own_constraint_holds():

@@ -8,13 +8,16 @@ import shlex
 import subprocess
 import sys
 import zipfile
+from io import StringIO
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from command_line import parse
+from rich.console import Console
 
 import dico
+from dico.commands._progress import level_table
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
@@ -143,6 +146,21 @@ def test_what_a_page_links_to_is_there(page):
     links = re.findall(r"\]\((?!https?:|#|mailto:)([^)#\s]+)", (ROOT / page).read_text())
     missing = [link for link in links if not ((ROOT / page).parent / link).exists()]
     assert not missing
+
+
+def test_the_table_of_get_started_is_as_dico_train_prints_it():
+    """Its numbers are of a training that was; all else is made anew."""
+    (table,) = re.findall(r"```\n( +measured.*?)\n```", DOCUMENTS["get-started.md"], re.DOTALL)
+    names = ("snd", "snd_acted", "reward", "return", "success", "coverage")
+    rows = []
+    for line in table.partition("─\n")[2].splitlines():
+        level, seeds, *numbers = line.split()
+        told = {"constraint": level} | dict(zip(names, map(float, numbers), strict=True))
+        rows += [{"member": len(rows) + seed, "seed": seed} | told for seed in range(int(seeds))]
+    console = Console(width=80, record=True, file=StringIO())
+    console.print(level_table(rows))
+    printed = [line.rstrip() for line in console.export_text().splitlines()]
+    assert [line for line in printed if line] == table.splitlines()
 
 
 def test_numbers_of_the_readme_are_those_of_the_notes():

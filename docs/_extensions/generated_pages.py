@@ -1,7 +1,8 @@
 """What the pages of settings and commands say is read from the code: fields, defaults, and the sentence under each.
 
-``{settings} dico.training.options:SessionOptions`` is a table of a dataclass's fields, ``{presets}`` one of all
-settings of a training with the values of each preset, ``{commands}`` a section for each command, and
+``{settings} dico.training.options:SessionOptions`` is a table of a dataclass's fields, ``{options}`` the same as they
+are written on the command line, ``{presets}`` one of all settings of a training with the values of each preset,
+``{commands}`` a section for each command, and
 ``{code} dico/policy.py:DiCo.scale`` the source of a function or method without its docstring.
 """
 
@@ -13,19 +14,34 @@ import textwrap
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
+from typing import get_type_hints
 
 from dico.commands import COMMANDS
+from dico.commands._scale import ScaleOptions
 from dico.experiments import preset
 from dico.experiments.presets import PRESETS
+from dico.training.config import Config
+from dico.training.options import SessionOptions
 from dico.training.settings import Settings
 
-PLACE = re.compile(r"^\{(settings|presets|commands|code)\}(?: (\S+))?$", re.MULTILINE)
+PLACE = re.compile(r"^\{(settings|options|presets|commands|code)\}(?: (\S+))?$", re.MULTILINE)
 SOURCE = Path(__file__).parents[2] / "src"
+SHARED = {
+    Config: "the [settings of a training](configuration.md)",
+    SessionOptions: "those of [where and how fast](configuration.md#where-and-how-fast)",
+    ScaleOptions: "those of [many devices and machines](scale.md#options)",
+}
+"""What several commands take, and where it is told."""
 
 
 def read_source(app, docname, content):
-    writers = {"settings": settings, "presets": presets, "commands": commands, "code": code}
+    writers = {"settings": settings, "options": options, "presets": presets, "commands": commands, "code": code}
     content[0] = PLACE.sub(lambda found: writers[found[1]](found[2]), content[0])
+
+
+def read_again(app, env, added, changed, removed):
+    """Pages that are read from the code, which may be another than when they were last built."""
+    return [name for name in env.found_docs if PLACE.search(Path(env.doc2path(name)).read_text("utf-8"))]
 
 
 def sentences(cls):
@@ -71,10 +87,14 @@ def table(fields, said, prefix=""):
     return "\n".join(lines)
 
 
-def settings(path):
+def settings(path, prefix=""):
     module, _, name = path.partition(":")
     cls = getattr(import_module(module), name)
-    return table(dataclasses.fields(cls), sentences(cls))
+    return table(dataclasses.fields(cls), sentences(cls), prefix)
+
+
+def options(path):
+    return settings(path, "--")
 
 
 def presets(_):
@@ -88,22 +108,28 @@ def presets(_):
 
 
 def commands(_):
-    """A section for each command; what it takes of a training's settings has a page of its own."""
-    parts = []
-    for name, does in COMMANDS.items():
-        options = import_module(f"dico.commands.{name}").Options
-        said = sentences(options)
-        own = [field for field in dataclasses.fields(options) if field.name in said]
-        parts += [f"## `dico {name}`", does]
-        if len(own) < len(dataclasses.fields(options)):
-            parts.append("It takes the [settings](configuration.md) of a training, with dashes for underscores, and:")
-        positional = [field for field in own if "Positional" in str(field.type)]
-        named = [field for field in own if field not in positional]
-        if positional:
-            parts.append("\n".join(f"- `{field.name.upper()}`: {said[field.name]}" for field in positional))
-        if named:
-            parts.append(table(named, said, "--"))
-    return "\n\n".join(parts)
+    """A section for each command; what several of them take has a page of its own."""
+    return "\n\n".join(part for name, does in COMMANDS.items() for part in (f"## `dico {name}`", does, *command(name)))
+
+
+def command(name):
+    """What a command takes: what it is asked of, then what has a page of its own, then its own options."""
+    taken = import_module(f"dico.commands.{name}").Options
+    kinds, said = get_type_hints(taken), sentences(taken)
+    own = [field for field in dataclasses.fields(taken) if field.name in said]
+    shared = [kinds[field.name] for field in dataclasses.fields(taken) if field.name not in said]
+    asked = [(field, said) for field in own if is_asked(field)]
+    asked += [(field, sentences(cls)) for cls in shared for field in dataclasses.fields(cls) if is_asked(field)]
+    if asked:
+        yield "\n".join(f"- `{field.name.upper()}`: {words[field.name]}" for field, words in asked)
+    if shared:
+        yield f"Its options are {', '.join(SHARED[cls] for cls in shared)}, with dashes for underscores, and:"
+    if named := [field for field in own if not is_asked(field)]:
+        yield table(named, said, "--")
+
+
+def is_asked(field):
+    return "Positional" in str(field.type)
 
 
 def code(path):
@@ -119,5 +145,6 @@ def code(path):
 
 
 def setup(app):
+    app.connect("env-get-outdated", read_again)
     app.connect("source-read", read_source, priority=400)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

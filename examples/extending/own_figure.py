@@ -35,4 +35,6 @@ def main(folder: str, out: str = "executed.png") -> Path:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    if len(sys.argv) < 2:
+        sys.exit("usage: python own_figure.py RUN [FILE]")
+    print(f"wrote {main(*sys.argv[1:])}")

@@ -10,13 +10,18 @@ from dico.kinds import Kind
 from dico.metrics import Metric
 from dico.nets import Deviations
 
+LONGEST = 60
+"""Letters of what is no tensor that are told; of more, what it is."""
 INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 
 
 def check_obs(obs: Tensor, members: tuple[int, ...], deviations: Deviations, *, per_agent: bool = False) -> None:
     """Observations must be ``(*members, ..., o)``, or ``(*members, ..., n, o)`` with a row for each agent."""
     if not isinstance(obs, Tensor):
-        raise ValueError(f"obs must be a tensor, got {obs!r}")
+        got = repr(obs)
+        if len(got) > LONGEST:
+            got = f"{type(obs).__name__}: torch.as_tensor makes one of it"
+        raise ValueError(f"obs must be a tensor, got {got}")
     rows = (deviations.n_agents,) if per_agent else ()
     features = getattr(deviations, "inputs", obs.shape[-1] if obs.ndim else "features")
     k = len(members)

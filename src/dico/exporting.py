@@ -88,7 +88,7 @@ def export(policy: DiCo, to: str | Path, *, obs_dim: int | None = None, about: M
     path = Path(to)
     check_choice("the ending of an exported policy", path.suffix, ENDINGS)
     if path.suffix == ".onnx":
-        _check_onnx()
+        check_onnx()
     features = getattr(policy.deviations, "inputs", obs_dim)
     if features is None:
         raise ValueError("obs_dim must be given for networks that do not say how many numbers they take")
@@ -132,7 +132,8 @@ def _program(acting: Acting, obs: Tensor) -> torch.export.ExportedProgram:
     return torch.export.export(acting, tuple(inputs.values()), dynamic_shapes=shapes)
 
 
-def _check_onnx() -> None:
+def check_onnx() -> None:
+    """An error if torch could write no ONNX here."""
     missing = [name for name in NEEDED if find_spec(name) is None]
     if missing:
         raise ImportError(

@@ -38,6 +38,8 @@ def test_a_file_for_marl_eval_has_its_documented_form(runs, tmp_path, capsys):
     assert status == 0, err
     assert "curves.json" in out
     assert json.loads((tmp_path / "deep" / "curves.json").read_text()) == marl_eval(runs[0])
+    status, _, err = dico(capsys, "export", runs[0].folder, "--to", tmp_path / "deep" / "curves.json" / "more.json")
+    assert (status, f"({tmp_path / 'deep' / 'curves.json'} is a file): choose another place" in err) == (2, True)
 
 
 def test_arrays_for_rliable_have_seeds_tasks_and_iterations(runs):

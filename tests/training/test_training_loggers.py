@@ -1,8 +1,8 @@
 """Loggers: what reaches TensorBoard, Weights & Biases and MLflow, and an observer of your own."""
 
-import json
 import re
 import sys
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -76,17 +76,19 @@ def test_who_is_not_logged_in_learns_it_before_a_folder_is_made(tmp_path, monkey
 
 @pytest.mark.slow
 def test_wandb_offline_has_every_value_on_the_disk(tmp_path, monkeypatch):
-    """By the package itself; its file holds keys and values as text."""
+    """By the package itself; its file holds keys and values as text, soon after the run has ended: another process
+    writes them, which that of a command waits for at its own end."""
     pytest.importorskip("wandb")
     monkeypatch.setenv("WANDB_MODE", "offline")
     monkeypatch.setenv("WANDB_SILENT", "true")
     run = train(Config(**TINY), tmp_path / "run", device="cpu", observers=[WandB()])
     (written,) = (run.folder / "wandb").glob("offline-run-*/*.wandb")
-    content = written.read_bytes()
-    for row in run.rows():
-        for name in ("reward", "snd", "scale"):
-            assert f"{run.members[row['member']].name}/{name}".encode() in content
-            assert json.dumps(row[name]).encode() in content
+    logged = [(row, name) for row in run.rows() for name in ("reward", "snd", "scale")]
+    texts = {text for row, name in logged for text in (f"{run.members[row['member']].name}/{name}", f"{row[name]}")}
+    patience = time.monotonic() + 60
+    while missing := [text for text in texts if text.encode() not in written.read_bytes()]:
+        assert time.monotonic() < patience, missing
+        time.sleep(0.1)
 
 
 MLFLOW = re.search(r"```python\n(import re\n\nimport mlflow.*?)```", (DOCS / "acting.md").read_text(), re.DOTALL)

@@ -117,3 +117,8 @@ def test_the_theorem_stays_exact_under_our_conditioning(task):
     torch.testing.assert_close(
         measure(learner, batch)["snd"], torch.tensor([float(level) for level in levels]), rtol=1e-5, atol=0
     )
+
+
+def test_a_preset_takes_no_setting_that_there_is_not():
+    with pytest.raises(ValueError, match=r"setting must be one of 'task', .* got 'fraems'; did you mean 'frames'\?"):
+        preset("quick", fraems=6_000)

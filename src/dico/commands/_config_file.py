@@ -3,7 +3,7 @@
 import tomllib
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, get_origin, get_type_hints
+from typing import Any
 
 from dico._checks import check_choice
 from dico.experiments import preset
@@ -38,8 +38,7 @@ def settings_of(file: Path, preset_given: str | None, task: str | None, algorith
     known = [field.name for field in fields(Config)]
     for key in values:
         check_choice(f"setting in {file}", key, known)
-    changes = {key: _as_setting(key, value) for key, value in values.items()}
-    changes |= {"algorithm": algorithm} if algorithm else {}
+    changes = values | ({"algorithm": algorithm} if algorithm else {})
     chosen = task or changes.get("task", "navigation")
     changes.pop("task", None)
     try:
@@ -55,23 +54,3 @@ def _read_toml(file: Path) -> dict[str, Any]:
         return tomllib.loads(file.read_text("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{file} cannot be used: it is no TOML ({error})") from None
-
-
-def _as_setting(name: str, value: Any) -> Any:
-    """Lists are tuples, and so is a single value where several may be; numbers among what is told by texts, as desired
-    diversities are, are texts too.
-
-    >>> _as_setting("snd", [0, 1]), _as_setting("snd", [0.3, "free"])
-    (('0', '1'), ('0.3', 'free'))
-    >>> _as_setting("hidden", [32, 32]), _as_setting("snd", 0.3), _as_setting("seeds", 3)
-    ((32, 32), ('0.3',), 3)
-    """
-    kind = get_type_hints(Config)[name]
-    if get_origin(kind) is not tuple:
-        return tuple(value) if isinstance(value, list) else value
-    several = value if isinstance(value, list) else [value]
-    return tuple(str(each) if kind == tuple[str, ...] and _is_number(each) else each for each in several)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -13,14 +13,17 @@ from typing import Any, get_args, get_type_hints
 import tyro
 
 OTHERS = {
-    "--total-timesteps": "--frames", "--total-frames": "--frames", "--timesteps": "--frames",
+    "--total-timesteps": "--frames", "--total-frames": "--frames", "--total-steps": "--frames",
+    "--timesteps": "--frames",
     "--num-envs": "--envs", "--n-envs": "--envs", "--num-workers": "--envs",
     "--num-steps": "--frames-per-batch", "--n-steps": "--frames-per-batch", "--rollout-length": "--frames-per-batch",
     "--learning-rate": "--lr", "--batch-size": "--minibatch (PPO) or --batch", "--minibatch-size": "--minibatch",
-    "--update-epochs": "--epochs", "--n-epochs": "--epochs", "--ent-coef": "--entropy", "--entropy-coef": "--entropy",
+    "--update-epochs": "--epochs", "--n-epochs": "--epochs", "--num-epochs": "--epochs",
+    "--ent-coef": "--entropy", "--entropy-coef": "--entropy",
     "--clip-coef": "--clip", "--clip-range": "--clip", "--buffer-size": "--replay", "--discount": "--gamma",
     "--seed": "--seeds COUNT and --first-seed", "--algo": "--algorithm", "--cuda": "--device cuda",
     "--gpu": "--device cuda", "--track": "--wandb", "--desired-snd": "--snd", "--output": "--run", "--logdir": "--run",
+    "--exp-name": "--run", "--run-name": "--run",
     "--env": "the task's name, which comes first", "--env-id": "the task's name, which comes first",
     "--task": "the task's name, which comes first",
 }  # fmt: skip
@@ -87,8 +90,17 @@ def _unknown(words: Sequence[str], kind: Any) -> str:
     known = set(flags_of(kind))
     if meant is not None and (meant in known or " " in meant) and ("--frames" in known or meant in known):
         return f"there is no option {flag}: it is {meant} here"
-    near = get_close_matches(name, known, n=1)
-    return f"there is no option {flag}" + (f"; did you mean {near[0]}?" if near else "")
+    if "--settings" in known and (meant or name) in _settings():
+        return f"there is no option {flag}: it is --settings {(meant or name)[2:].replace('-', '_')}=VALUE here"
+    near = get_close_matches(name[2:], [each[2:] for each in known], n=1)  # two dashes are no likeness
+    return f"there is no option {flag}" + (f"; did you mean --{near[0]}?" if near else "")
+
+
+def _settings() -> set[str]:
+    """Those of a training; which desired diversity and other numbers it has is never among `--settings`."""
+    from dico.training.settings import Settings
+
+    return {*flags_of(Settings)} - {"--snd", "--vary"}
 
 
 def flags_of(kind: Any) -> Iterator[str]:

@@ -17,7 +17,8 @@ NUMBERS = ("snd", "snd_acted", "reward", "return", "steps")
 """What is summarised of each level; a controlled metric other than SND comes first, what the task tells last."""
 
 NARROWEST = 8
-"""Letters in a line of a column of numbers, at least: in a narrow terminal ends of lines would be cut off."""
+"""Letters in a line of a column of numbers, at least; where all columns are so narrow, lines are longer than the
+terminal, and the table is to be printed with ``crop=False``: of a number that is cut off, what is left looks whole."""
 
 
 def spread(rows: Sequence[dict[str, Any]], metric: str = "snd") -> list[dict[str, Any]]:
@@ -69,7 +70,7 @@ def spread_table(levels: Sequence[dict[str, Any]], title: str, metric: str = "sn
     for column in ("level", *(["group"] if grouped else []), "seeds", *names.values(), "return, over episodes ±"):
         text = column in ("level", "group", "seeds")
         justify, narrowest = ("left", None) if text else ("right", NARROWEST)
-        table.add_column(column, justify=justify, min_width=narrowest, overflow="fold")
+        table.add_column(column, justify=justify, min_width=narrowest, overflow="fold", no_wrap=text)
     for level in levels:
         seeds = f"{level['seeds']}" + (f" ({level['diverged']} diverged)" if level["diverged"] else "")
         cells = [_cell(level[name]["values"]) for name in names]
@@ -86,4 +87,4 @@ def spread_table(levels: Sequence[dict[str, Any]], title: str, metric: str = "sn
 
 
 def _cell(values: Sequence[float]) -> str:
-    return spread_text(values) if values else "diverged"
+    return spread_text(values).replace("± ", "±") if values else "diverged"  # a line may end before it, not after

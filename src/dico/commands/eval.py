@@ -39,7 +39,7 @@ def run(options: Options, console: Console) -> int:
     played = evaluate(opened, episodes=options.episodes, seed=options.seed, deterministic=options.deterministic)
     metric = opened.config["metric"]
     levels = spread(played, metric)
-    console.print(spread_table(levels, f"{options.episodes} episodes of each member", metric))
+    console.print(spread_table(levels, f"{options.episodes} episodes of each member", metric), crop=False)
     if options.json is not None:
         how = {"run": str(opened.folder), "episodes": options.episodes, "seed": options.seed}
         record = {**how, "deterministic": options.deterministic, "levels": levels, "members": played}

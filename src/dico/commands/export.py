@@ -11,6 +11,7 @@ from dico._files import write_json
 from dico.analysis import marl_eval
 from dico.commands import say_where
 from dico.runs import load
+from dico.viz.files import check_place, output_file
 
 
 @dataclass(frozen=True)
@@ -35,8 +36,10 @@ class Options:
 def run(options: Options, console: Console) -> int:
     """Write it, and say where it is."""
     if options.to.suffix == ".json":
-        options.to.parent.mkdir(parents=True, exist_ok=True)
-        write_json(options.to, marl_eval(load(options.run)))
+        check_place(options.to)
+        curves = marl_eval(load(options.run))
+        with output_file(options.to) as scratch:
+            write_json(scratch, curves)
         say_where(options.to, console)
         return 0
     numbers = pairs("where", options.where)

@@ -27,7 +27,8 @@ class Options:
     """What it takes."""
 
     experiments: Positional[tuple[str, ...]]
-    """navigation, same-goal, dispersion, dispersion-shared, sampling, tag, reverse-transport, tau, or all."""
+    """navigation, same-goal, dispersion, dispersion-shared, sampling, tag, reverse-transport, tau, analytical,
+    analytical-finn, or all."""
     preset: tuple[str, ...] = ("paper",)
     """Each experiment with each of these: paper (the original's settings, to the letter), tuned (its networks and
     frames, our conditioning) or quick (minutes on two cores)."""

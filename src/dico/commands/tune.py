@@ -38,7 +38,7 @@ class Options:
     """What it takes."""
 
     task: Positional[str]
-    """A task's name, as `dico tasks` lists them, vmas:SCENARIO, or module:function for your own."""
+    """A task's name, as `dico tasks` lists them, vmas:SCENARIO, pettingzoo:MODULE, or module:function for your own."""
     maximize: str | None = None
     """Find the diversity with the greatest metric, and say whether diversity pays: reward, return, success, coverage,
     resilience, resilience-noise, resilience-weak, or module:function for your own."""

@@ -6,8 +6,8 @@ for a look within minutes on two cores.
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict
-from typing import Any
+from dataclasses import asdict, fields
+from typing import Any, get_origin, get_type_hints
 
 from dico._checks import check_choice
 from dico.tasks import TASKS, Task, check_name, describe
@@ -55,7 +55,7 @@ def preset(name: str, task: str | Task = "navigation", **changes: Any) -> Config
     Args:
         name: ``paper``, ``tuned`` or ``quick``.
         task: a name, or an object of your own.
-        **changes: fields of :class:`~dico.training.config.Config`.
+        **changes: fields of :class:`~dico.training.config.Config`; desired diversities may be numbers.
 
     Returns:
         A configuration, to be trained by :func:`dico.train`.
@@ -64,8 +64,12 @@ def preset(name: str, task: str | Task = "navigation", **changes: Any) -> Config
     ('maddpg', 1)
     >>> [(tuned.action_loss, tuned.lr) for tuned in (preset("tuned", algorithm=name) for name in ("ippo", "iddpg"))]
     [('off', 5e-05), ('separate', 0.0002)]
+    >>> preset("quick", snd=(0, 0.3, ">=0.5")).snd, preset("quick", snd=1).snd
+    (('0', '0.3', '>=0.5'), ('1',))
     """
     check_choice("preset", name, PRESETS)
+    for each in changes:
+        check_choice("setting", each, [field.name for field in fields(Config)])
     if not isinstance(task, str):
         task, options = describe(task)
         changes = {"task_options": options} | changes
@@ -77,7 +81,27 @@ def preset(name: str, task: str | Task = "navigation", **changes: Any) -> Config
         settings |= CONDITIONING | ({} if ALGORITHMS[algorithm].deterministic else SQUASHED)
     if name == "tuned" and ALGORITHMS[algorithm].deterministic:
         settings |= STEPS
-    return Config(task=task, **(settings | changes))
+    return Config(task=task, **(settings | {key: _as_setting(key, value) for key, value in changes.items()}))
+
+
+def _as_setting(name: str, value: Any) -> Any:
+    """Lists are tuples, and so is a single value where several may be; numbers among what is told by texts, as desired
+    diversities are, are texts too.
+
+    >>> _as_setting("snd", [0, 1]), _as_setting("snd", [0.3, "free"])
+    (('0', '1'), ('0.3', 'free'))
+    >>> _as_setting("hidden", [32, 32]), _as_setting("snd", 0.3), _as_setting("seeds", 3)
+    ((32, 32), ('0.3',), 3)
+    """
+    kind = get_type_hints(Config)[name]
+    if get_origin(kind) is not tuple:
+        return tuple(value) if isinstance(value, list) else value
+    several = value if isinstance(value, list | tuple) else [value]
+    return tuple(str(each) if kind == tuple[str, ...] and _is_number(each) else each for each in several)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def presets_of(task: str, algorithm: str | None = None) -> dict[str, dict[str, Any]]:

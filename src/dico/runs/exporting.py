@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from dico._files import plain, write_json
-from dico.exporting import ENDINGS, export
+from dico.exporting import ENDINGS, check_onnx, export
 from dico.policy import DiCo
 from dico.runs.schema import RunError
 
@@ -26,7 +26,8 @@ def export_groups(
         raise RunError(f"policies are exported to a file {' or '.join(ENDINGS)}, or to a folder, got {to}")
     if strange := [name for name in groups if Path(name).name != name]:
         raise RunError(f"a group must have a name that a file can have, got {strange[0]!r}")
-    policies = {name: _finite(policy_of(name), about) for name in groups}  # before anything is written
+    check_onnx()  # this, and the policies, before anything is written
+    policies = {name: _finite(policy_of(name), about) for name in groups}
     files = [export(policies[name], to / (name + ending), about=told[name]) for name in groups for ending in ENDINGS]
     write_json(to / "policy.json", told)
     return [*files, to / "policy.json"]
