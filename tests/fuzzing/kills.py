@@ -5,7 +5,10 @@ import shutil
 import warnings
 from collections import Counter
 from dataclasses import dataclass
+from itertools import repeat
+from math import isclose
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -86,15 +89,27 @@ def kill_one(place: Path, whole: dict[str, Undisturbed], rng: random.Random, cou
     return faults
 
 
-def differs(folder: Path, expected: Undisturbed) -> str:
-    """In what a training came to something else than the undisturbed one; nothing if it did not."""
+def differs(folder: Path, expected: Undisturbed, most: float = 0.0) -> str:
+    """In what a training differs from the undisturbed one, by more than so much; nothing if in nothing."""
     rows, tensors = result(folder)
-    if rows != expected.rows:
+    if not _near(rows, expected.rows, most):
         return "other numbers"
     same = tensors.keys() == expected.tensors.keys() and all(
-        torch.equal(value, tensors[name]) for name, value in expected.tensors.items()
+        torch.allclose(value.double(), tensors[name].double(), rtol=most, atol=most, equal_nan=True)
+        for name, value in expected.tensors.items()
     )
     return "" if same else "other networks"
+
+
+def _near(value: Any, other: Any, most: float) -> bool:
+    """Whether lines of metrics, or what is in them, say the same, up to so much."""
+    if isinstance(value, float) and isinstance(other, float):
+        return isclose(value, other, rel_tol=most, abs_tol=most)
+    if isinstance(value, dict) and isinstance(other, dict):
+        return value.keys() == other.keys() and all(_near(each, other[name], most) for name, each in value.items())
+    if isinstance(value, list) and isinstance(other, list):
+        return len(value) == len(other) and all(map(_near, value, other, repeat(most)))
+    return value == other
 
 
 def _fault(end: End) -> str:

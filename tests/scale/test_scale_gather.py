@@ -1,6 +1,7 @@
 """Pieces joined are the whole, and the whole cut is its pieces."""
 
 import json
+import os
 import shutil
 from dataclasses import replace
 
@@ -9,6 +10,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pieced import OFTEN, small
+from safetensors.torch import load_file, save_file
 
 import dico
 from dico.runs import RunError, load
@@ -131,6 +133,34 @@ def test_a_flipped_bit_among_replayed_frames_is_not_joined(trained, tmp_path):
         join(config, OFTEN_TWO, pieces)
 
 
+def test_a_pipe_among_replayed_frames_is_not_waited_for(trained, tmp_path):
+    config, folder = trained
+    if config.on_policy:
+        pytest.skip("nothing is replayed")
+    pieces = cut_run(config, folder, tmp_path / "copy", pieces_of([0, 0, 0, 1, 1, 1]))
+    path = next((pieces.path / "001" / "replay").glob("*.obs.f32"))
+    path.unlink()
+    os.mkfifo(path)
+    with pytest.raises(RunError, match=r"obs\.f32 cannot be used: it is no plain file"):
+        join(config, OFTEN_TWO, pieces)
+
+
+@pytest.mark.parametrize("change", [lambda tensor: tensor.unsqueeze(-1), lambda tensor: tensor.view(torch.int32)])
+def test_tensors_of_another_shape_or_kind_are_not_joined(trained, tmp_path, change):
+    """Their checksums are gone, as whoever meant it would see to."""
+    config, folder = trained
+    pieces = cut_run(config, folder, tmp_path / "copy", pieces_of([0, 0, 0, 1, 1, 1]))
+    checkpoint = load(pieces.path / "001").newest.folder
+    state, meta = load_file(checkpoint / "state.safetensors"), json.loads((checkpoint / "meta.json").read_text())
+    name = next(name for name, tensor in state.items() if name.endswith("policy.snd_hat"))
+    save_file(state | {name: change(state[name])}, checkpoint / "state.safetensors")
+    told = {key: value for key, value in meta.items() if key not in ("seal", "checksums")}
+    (checkpoint / "meta.json").write_text(json.dumps(told))
+    with pytest.raises(RunError, match="in another shape or of another kind than other pieces"):
+        join(config, OFTEN_TWO, pieces)
+    assert pieces.exist
+
+
 def rows_of(members, iterations, groups=("",)):
     named = [{"group": group} if group else {} for group in groups]
     return [
@@ -175,8 +205,6 @@ def test_metrics_so_far_can_be_shown(trained, tmp_path):
 
 
 def test_tensors_of_every_kind_are_written_as_safetensors_does(tmp_path):
-    from safetensors.torch import load_file
-
     kinds = [torch.float32, torch.int64, torch.bool, torch.float64, torch.bfloat16, torch.uint8, torch.int32]
     tensors = {str(kind): torch.arange(6).reshape(2, 3).to(kind) for kind in kinds}
     tensors |= {"nothing": torch.zeros(0, 3), "number": torch.tensor(3)}

@@ -107,23 +107,28 @@ def _write_state(sources: Sequence[Source], places: Places, path: Path) -> dict[
         common = {name: _agreed(name, files, sources) for name in names if is_common(name)}
         order = torch.tensor(_order(sources, places))
 
+        shapes = {name: files[0].get_tensor(name) for name in names}
+
         def read(name: str) -> Tensor:
             if name in common:
                 return common[name]
-            return torch.cat([_of_all(source, name, file) for source, file in zip(sources, files, strict=True)])[order]
+            like = shapes[name]
+            own = [_of_all(source, name, file, like) for source, file in zip(sources, files, strict=True)]
+            return torch.cat(own)[order]
 
-        shapes = {name: files[0].get_tensor(name) for name in names}
         sizes = {name: (like.dtype, tuple(like.shape) if name in common else (len(places), *like.shape[1:]))
                  for name, like in shapes.items()}  # fmt: skip
         write_tensors(path, sizes, read)
     return common
 
 
-def _of_all(source: Source, name: str, file: Any) -> Tensor:
-    """A tensor with a row for each of a source's members."""
+def _of_all(source: Source, name: str, file: Any, like: Tensor) -> Tensor:
+    """A tensor with a row for each of a source's members; all else of it is as in the first source."""
     tensor = file.get_tensor(name)
     if tuple(tensor.shape[:1]) != (source.members,):
         raise RunError(f"{source.checkpoint.folder} is not of {source.members} members, as many as its piece has")
+    if (tensor.dtype, tensor.shape[1:]) != (like.dtype, like.shape[1:]):
+        raise RunError(f"{source.checkpoint.folder} has {name} in another shape or of another kind than other pieces")
     return tensor
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from dico._files import flush
 from dico.runs import RunError
+from dico.runs.reading import check_plain
 from dico.scale.gather_rows import Places
 from dico.training.offpolicy import OffPolicyLearner
 from dico.training.population import Population
@@ -82,6 +83,7 @@ def gather_replay(sources: Sequence[Replayed], places: Places, layout: Layout, l
 def _check(source: Replayed, layout: Layout) -> None:
     """An error if the files are not what was written."""
     for name, numbers in layout.numbers.items():
+        check_plain(source.folder / name)
         for chunk in source.chunks:
             crc = 0
             for position, length in layout.stretches(
