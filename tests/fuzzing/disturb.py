@@ -88,7 +88,10 @@ def lost_output(place: Path, whole: dict[str, Undisturbed], rng: random.Random, 
             os.close(ours)
             if terminal:
                 os.environ["TERM"] = "xterm"
-                os.login_tty(theirs)
+                try:
+                    os.login_tty(theirs)
+                except OSError:  # it was closed before anything began
+                    return 130
             with os.fdopen(1 if terminal else theirs, "w") as out, redirect_stdout(out), redirect_stderr(out):
                 return command(given)
 
