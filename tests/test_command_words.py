@@ -13,6 +13,7 @@ import pytest
 from command_line import dico, parse
 from rich.console import Console
 
+from dico import progress
 from dico.bounds import max_snd
 from dico.commands._digits import spread_text
 from dico.commands._progress import LiveProgress, PlainProgress, make_progress
@@ -245,6 +246,13 @@ def test_a_group_stays_frozen_where_it_was(tmp_path):
     assert rows_of(run) == rows_of(alike)
 
 
+def test_a_count_may_be_written_as_2e6(capsys, tmp_path):
+    words = ("train", "navigation", *WORDS, "--frames", "8e1", "--max-grad-norm", "1e1", "--device", "cpu")
+    status, _, err = dico(capsys, *words, "--run", tmp_path / "run")
+    assert status == 0, err
+    assert load(tmp_path / "run").config["frames"] == 80
+
+
 # what is said while it trains, and afterwards
 
 
@@ -287,6 +295,15 @@ def test_an_estimate_never_ends_a_training(monkeypatch, clock):
     times = iter([0.0, 0.0, 0.0, 1.0, 1.0] if clock == "stands" else [0.0, 1.0, 2.0])
     monkeypatch.setattr(_estimate.time, "perf_counter", lambda: next(times))
     assert 0 < _estimate.iteration_seconds(population) < math.inf
+
+
+def test_a_training_from_python_shows_the_same(capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr("dico.commands._progress.SECONDS_BETWEEN_LINES", 0)
+    train(Config(**(SMALL | {"task": "navigation"})), tmp_path / "run", device="cpu", observers=[progress()])
+    first, *lines = capsys.readouterr().out.splitlines()
+    assert first.startswith("navigation, ippo: ")
+    assert [line.partition(" of ")[0] for line in lines] == ["40", "80"]
+    assert all("frames/s per member" in line for line in lines)
 
 
 def test_a_notebook_gets_plain_lines(monkeypatch):

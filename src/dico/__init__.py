@@ -10,6 +10,7 @@ if TYPE_CHECKING:  # the public names; each is imported when it is first used
     from dico.analytical import AnalyticalDiCo as AnalyticalDiCo
     from dico.bounds import MaxSND as MaxSND
     from dico.bounds import max_snd as max_snd
+    from dico.commands._progress import progress as progress
     from dico.constraints import Constraint as Constraint
     from dico.constraints import at_least as at_least
     from dico.constraints import at_most as at_most
@@ -36,7 +37,7 @@ if TYPE_CHECKING:  # the public names; each is imported when it is first used
 __version__ = "0.1.0"
 
 _homes, __getattr__ = lazy(__name__, __file__, extra="train")
-BEYOND_TORCH = ("analysis", "load", "resume", "train", "viz")
+BEYOND_TORCH = ("analysis", "load", "progress", "resume", "train", "viz")
 """Names that need more than torch: ``from dico import *`` leaves them out."""
 __all__ = sorted(set(_homes) - set(BEYOND_TORCH))  # pyright: ignore[reportUnsupportedDunderAll]
 

@@ -157,6 +157,7 @@ def test_minutes_are_measured_once(capsys, monkeypatch, tmp_path):
             "tolerance must be a finite number",
         ),
         (("navigation", "--metric", "reward", "--target", "nan"), "target must be a finite number, got nan"),
+        (("navigation", "--metric", "success", "--target", "2"), "target must be a number in [0, 1], got 2.0"),
         (
             ("navigation", "--metric", "reward", "--target", "1", "--frames", "9"),
             "frames must be a whole number from 4800",

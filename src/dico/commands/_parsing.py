@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import redirect_stderr
 from dataclasses import fields, is_dataclass
+from decimal import Decimal
 from difflib import get_close_matches
 from io import StringIO
 from itertools import groupby
@@ -30,6 +31,7 @@ OTHERS = {
 """What other libraries call it, and what it is called here."""
 BOX = "╭╮╰╯│|+"
 """Drawn around an error, as far as the terminal has the letters."""
+SCIENTIFIC = re.compile(r"\d+(\.\d+)?[eE]\+?\d{1,2}")
 UNKNOWN = re.compile(r"Unrecognized options?: (.*)")
 NO_VALUE = re.compile(r"Missing value for argument '(\S+)'\.")
 NO_CHOICE = re.compile(r"invalid choice ('.*') for argument '(\S+)'\. Expected one of \((.*?)\)")
@@ -44,8 +46,8 @@ def parse_words(kind: Any, words: Sequence[str], prog: str, **options: Any) -> A
     >>> @dataclass
     ... class Options:
     ...     frames: int = 1
-    >>> parse_words(Options, ["--frames", "3"], "dico train").frames
-    3
+    >>> parse_words(Options, ["--frames", "3"], "dico train").frames, parse_words(Options, ["--frames=2e6"], "").frames
+    (3, 2000000)
     >>> parse_words(Options, ["--total-timesteps", "3"], "dico train")
     Traceback (most recent call last):
     ValueError: there is no option --total-timesteps: it is --frames here (dico train --help tells all)
@@ -53,7 +55,7 @@ def parse_words(kind: Any, words: Sequence[str], prog: str, **options: Any) -> A
     said = StringIO()
     try:
         with redirect_stderr(said):
-            return tyro.cli(kind, args=list(words), prog=prog, **options)
+            return tyro.cli(kind, args=_with_counts_in_digits(words, kind), prog=prog, **options)
     except SystemExit as stop:
         if not stop.code:
             raise
@@ -61,6 +63,29 @@ def parse_words(kind: Any, words: Sequence[str], prog: str, **options: Any) -> A
     finally:
         if sys.exc_info()[0] is None and said.getvalue():
             sys.stderr.write(said.getvalue())
+
+
+def _with_counts_in_digits(words: Sequence[str], kind: Any) -> list[str]:
+    """Words in which counts such as 2e6 are written out."""
+    counts = {flag for flag, types in _options_of(kind) if int in types}
+    found: list[str] = []
+    for word in words:
+        flag, equals, value = word.partition("=")
+        if equals and flag.replace("_", "-") in counts:
+            found.append(f"{flag}={_digits(value)}")
+        else:
+            found.append(_digits(word) if found and found[-1].replace("_", "-") in counts else word)
+    return found
+
+
+def _digits(value: str) -> str:
+    """A whole number in digits; anything else as it is.
+
+    >>> _digits("2.5e6"), _digits("1e-3"), _digits("many")
+    ('2500000', '1e-3', 'many')
+    """
+    whole = SCIENTIFIC.fullmatch(value) and Decimal(value) % 1 == 0
+    return str(int(Decimal(value))) if whole else value
 
 
 def _in_a_line(text: str, kind: Any) -> str:
@@ -105,14 +130,19 @@ def _settings() -> set[str]:
 
 def flags_of(kind: Any) -> Iterator[str]:
     """The options of a dataclass and of those in it; what has no name, but a place, is no option."""
+    return (flag for flag, _ in _options_of(kind))
+
+
+def _options_of(kind: Any) -> Iterator[tuple[str, tuple[Any, ...]]]:
+    """Their names, and what each may be."""
     types = get_type_hints(kind, include_extras=True)
     for each in fields(kind):
         parts = (types[each.name], *get_args(types[each.name]))
         inner = [part for part in parts if is_dataclass(part)]
         if inner:
-            yield from flags_of(inner[0])
+            yield from _options_of(inner[0])
         elif not any(_is_positional(part) for part in parts):
-            yield f"--{each.name.replace('_', '-')}"
+            yield f"--{each.name.replace('_', '-')}", parts
 
 
 def _is_positional(part: Any) -> bool:

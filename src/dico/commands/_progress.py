@@ -186,6 +186,20 @@ def make_progress(console: Console, remark: str = "") -> LiveProgress | PlainPro
     return kind(console, remark)
 
 
+def progress() -> LiveProgress | PlainProgress:
+    """What the commands show of a training, for one from Python: a live table on a terminal, elsewhere lines.
+
+    In a notebook these stand below the cell.
+
+    Returns:
+        An observer for :func:`dico.train` or :func:`dico.resume`.
+
+    >>> from dico.experiments import preset
+    >>> dico.train(preset("quick"), observers=[dico.progress()])  # doctest: +SKIP
+    """
+    return make_progress(Console())
+
+
 def _title_of(metric: str) -> str:
     return metric.upper() if len(metric) <= 3 else metric
 

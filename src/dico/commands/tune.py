@@ -118,6 +118,8 @@ def _halving(bench: Bench, options: Options, high: float) -> Callable[[], Tuned]
 def _target(bench: Bench, options: Options, high: float) -> Callable[[], Tuned]:
     """The search for a target, in a folder that is there."""
     assert options.target is not None
+    if bench.metric.is_share:
+        check_number("target", options.target, 0, 1)
     most = options.evaluations
     if options.frames is not None:
         each = bench.config.iterations * bench.config.frames_per_batch * options.seeds

@@ -47,7 +47,8 @@ def train(
     Args:
         config: what to train; :func:`dico.experiments.preset` makes one.
         folder: where; it must not hold a run yet.
-        observers: who watches, such as a logger of yours (:class:`~dico.training.observers.Observer`).
+        observers: who watches: ``[dico.progress()]`` shows how it goes, a logger of yours is another
+            (:class:`~dico.training.observers.Observer`).
         **options: see above.
 
     Returns:

@@ -35,6 +35,8 @@ class Metric:
     """What it is, as words under a figure."""
     measure: Measure
     """Of each member of a run; NaN if it diverged."""
+    is_share: bool = False
+    """Whether it lies between 0 and 1."""
 
 
 def find_metric(name: str, task: Task) -> Metric:
@@ -136,8 +138,8 @@ METRICS: dict[str, Metric] = {
     for metric in (
         Metric("reward", "reward per step", _reward),
         Metric("return", "return of an agent and an episode", _return),
-        Metric("success", Task.success_words, partial(_outcome, name="success")),
-        Metric("coverage", Task.coverage_words, partial(_outcome, name="coverage")),
+        Metric("success", Task.success_words, partial(_outcome, name="success"), is_share=True),
+        Metric("coverage", Task.coverage_words, partial(_outcome, name="coverage"), is_share=True),
         Metric(
             "resilience",
             "share of the return that is kept when one agent fails",
