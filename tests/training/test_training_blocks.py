@@ -71,7 +71,7 @@ def test_a_checkpoint_of_blocks_goes_on_with_other_blocks(algorithm, tmp_path):
 
     first, second = Blocks(settings, EAGER, 2), Blocks(settings, EAGER, 3)
     first.iterate()
-    save(first, tmp_path, stored(first), 0)
+    save(first, tmp_path, stored(first), 0, 0)
     restore(second, next(read_checkpoints(tmp_path)), stored(second))
     assert_same(second.iterate(), first.iterate())
 

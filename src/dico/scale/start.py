@@ -174,9 +174,11 @@ def _place(every: Sequence[Piece], backend: Backend) -> Place:
 def _failed(drive: Drive, pieces: int, again: str) -> str:
     """Which pieces failed, in a line; all has been said as it happened."""
     piece, why = next(iter(drive.failures.values()))
-    others = f"; {len(drive.failures) - 1} more are named above" if len(drive.failures) > 1 else ""
+    failed = len(drive.failures)
+    others = f"; {failed - 1} more are named above" if failed > 1 else ""
+    finished = ", the others are finished" if failed < pieces else ""
     return (
-        f"{len(drive.failures)} of {pieces} pieces failed, the others are finished: {drive.describe(piece)}: {why}"
+        f"{failed} of {pieces} pieces failed{finished}: {drive.describe(piece)}: {why}"
         f"{others}; logs are in {_short(drive.pieces.path)}; go on with: {again}"
     )
 

@@ -36,7 +36,7 @@ def replay_store(population: AnyPopulation, folder: Path, options: SessionOption
 
 
 def save(
-    population: AnyPopulation, folder: Path, replay: ReplayStore | None, metrics_bytes: int, metrics_crc32: int = 0
+    population: AnyPopulation, folder: Path, replay: ReplayStore | None, metrics_bytes: int, metrics_crc32: int
 ) -> Path:
     """Write a population's checkpoint.
 

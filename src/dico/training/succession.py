@@ -43,7 +43,7 @@ def succeed(run: Run, config: Config, folder: Path, sources: Sequence[int], opti
     try:
         scratch.mkdir(parents=True)
         describe(new, scratch, options)
-        save(new, scratch, replay_store(new, scratch, options), metrics_bytes=0)
+        save(new, scratch, replay_store(new, scratch, options), metrics_bytes=0, metrics_crc32=0)
         scratch.rename(folder)
     except OSError as error:
         raise RunError(f"{folder} cannot be written ({error}): choose another folder") from error
