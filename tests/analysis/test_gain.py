@@ -128,6 +128,23 @@ def test_fewer_than_three_seeds_have_no_interval(seeds):
     assert np.isnan([found.low, found.high, found.gain_low, found.gain_high, found.p_beats_homogeneous]).all()
 
 
+def test_levels_whose_seeds_do_not_scatter_are_alike_or_apart():
+    """As shares are where every episode succeeds: there, a difference is one, and a tie is a tie."""
+    one, less, scattered = np.ones(3), np.zeros(3), np.array([0.0, 0.0, 0.3])
+    found = answer({"0": scattered, "1": one, "2": one, "free": one})
+    assert (found.outcome, found.alike) == ("diversity pays", ("1", "2", "free"))
+    assert found.gain == pytest.approx(0.9)
+    assert 0 < found.gain_low < 0.9 < found.gain_high
+    found = answer({"0": one, "1": one, "free": np.array([0.98, 0.97, 0.99])})
+    assert found.outcome in ("homogeneous is enough", "not separable")
+    assert {"0", "1"} <= set(found.alike)
+    assert np.isfinite([found.gain_low, found.gain_high]).all()
+    found = answer({"0": less, "1": one, "2": one, "free": np.array([0.98, 0.97, 0.99])})
+    assert {"1", "2"} <= set(found.alike)
+    assert "0" not in found.alike
+    assert found.p_beats_homogeneous == 1
+
+
 def test_an_answer_that_is_none_says_why():
     same, few = np.ones(4), np.array([1.0, 2.0])
     said = {

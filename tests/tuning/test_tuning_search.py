@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from made_up_bench import MadeUpBench
 
@@ -98,6 +99,17 @@ def test_seeds_that_scatter_are_joined_by_others():
     tuned = meet(bench, Target(1.0, high=2.0, evaluations=60))
     assert tuned.outcome == "converged"
     assert max(first for _, _, first, _ in bench.asked) >= bench.config.seeds
+
+
+@pytest.mark.parametrize("scatter", [0.02, 0.1])
+def test_the_range_of_a_target_holds_the_answer_and_mostly_the_truth(scatter):
+    """Where the curve is the level itself, the true level is the target."""
+    targets = np.linspace(0.4, 1.6, 40)
+    found = [meet(MadeUpBench(lambda level: level, scatter=scatter), Target(target, high=2.0)) for target in targets]
+    assert all(tuned.low <= float(tuned.level) <= tuned.high for tuned in found)
+    held = [tuned.low <= target <= tuned.high for tuned, target in zip(found, targets, strict=True)]
+    assert np.mean(held) >= 0.85
+    assert np.mean([tuned.high - tuned.low for tuned in found]) < 0.8
 
 
 def test_a_target_out_of_reach_is_told():

@@ -14,7 +14,7 @@ from jaxtyping import Float, Int
 from dico._files import plain
 from dico.analysis.measured import behind, final
 from dico.analysis.members import FREE, bounds_of, levels, of_level
-from dico.analysis.simultaneous import Means, greatest
+from dico.analysis.simultaneous import Means, greatest, in_errors
 from dico.analysis.statistics import FEWEST, decimals_of
 from dico.runs import Run
 
@@ -276,7 +276,7 @@ def _beats(means: Means, names: list[str], rival: str) -> float:
         return np.nan
     this = names.index(rival)
     others = np.delete(np.arange(len(names)), this)
-    lead = (means.over(this)[others] / means.error(this)[others]).max()
+    lead = in_errors(means.over(this)[others], means.error(this)[others]).max()
     return float((greatest(means.chance(this), others) < lead).mean())
 
 

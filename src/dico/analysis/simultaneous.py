@@ -54,8 +54,19 @@ class Means:
         """
         normal, spread = _drawn(tuple(self.degrees.tolist()))
         means, errors = normal * np.sqrt(self.squared_error), spread * self.squared_error
-        with np.errstate(invalid="ignore"):  # the reference and itself
-            return (means - means[:, [reference]]) / np.sqrt(errors + errors[:, [reference]])
+        return in_errors(means - means[:, [reference]], np.sqrt(errors + errors[:, [reference]]))
+
+
+def in_errors(
+    difference: Float[np.ndarray, "*shape"], error: Float[np.ndarray, "*shape"]
+) -> Float[np.ndarray, "*shape"]:
+    """A difference in standard errors; where there is no error, infinitely many, and none of no difference.
+
+    >>> in_errors(np.array([1.0, 1.0, -1.0, 0.0]), np.array([0.5, 0.0, 0.0, 0.0]))
+    array([  2.,  inf, -inf,   0.])
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(difference == 0, 0.0, difference / error)
 
 
 def greatest(chance: Float[np.ndarray, "draws levels"], among: Int[np.ndarray, " some"]) -> Float[np.ndarray, " draws"]:

@@ -15,11 +15,14 @@ except ImportError:  # not on Windows
     fcntl = None
 
 LOCK = ".lock"
-SECONDS_BETWEEN_TRIES = 0.2
+SECONDS_BETWEEN_TRIES = 0.1
+MOMENT = 0.5
+"""Seconds that a process may seem to hold a folder after it was killed: a program that it was about to start, as to ask
+for the commit, has the lock too until it begins."""
 
 
 @contextmanager
-def alone(folder: Path, patience: float = 0.0) -> Iterator[None]:
+def alone(folder: Path, patience: float = MOMENT) -> Iterator[None]:
     """Make the run folder, if it is not there, and hold it: two trainings in one would write over each other.
 
     Who has ``patience`` waits for so many seconds if another process holds it.

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+from jaxtyping import Float
 
 from dico.analysis import Answer, answer
+from dico.analysis.statistics import mean_interval
 from dico.control import Step, closed_loop_in_batches
 from dico.tuning.trials import Bench, Tuned, text_of_level
 
@@ -62,7 +64,7 @@ def meet(bench: Bench, target: Target) -> Tuned:
         bench.say(
             f"nearest so far: {text_of_level(nearest)} with {_value(steps, nearest):.4g}, of {target.value:g} wanted"
         )
-    low, high = _crossing(steps)
+    low, high = _around(steps, target.value)
     finest = min((b - a for a, b in pairwise(sorted(asked))), default=target.high)
     dense = math.ceil(target.high / finest) + 1
     return Tuned(
@@ -72,21 +74,40 @@ def meet(bench: Bench, target: Target) -> Tuned:
 
 
 def _value(steps: list[Step], level: float) -> float:
-    values = [value for step in steps if step.level == level for value in step.values]
+    values = _all(steps)[level]
     return sum(values) / len(values)
 
 
-def _crossing(steps: list[Step]) -> tuple[float, float]:
-    """The lowest two neighbours on either side of the target; NaN if there are none."""
-    errors = {step.level: step.error for step in steps}
-    crossed = (pair for pair in pairwise(sorted(errors)) if errors[pair[0]] * errors[pair[1]] <= 0)
-    return next(crossed, (math.nan, math.nan))
+def _all(steps: list[Step]) -> dict[float, tuple[float, ...]]:
+    """All that was ever measured at each level."""
+    found: dict[float, tuple[float, ...]] = {}
+    for step in steps:
+        found[step.level] = (*found.get(step.level, ()), *step.values)
+    return found
+
+
+def _around(steps: list[Step], target: float) -> tuple[float, float]:
+    """From the answer as far down and up as no level surely misses the target, those that do included.
+
+    Surely: the 95 % interval of its mean, or its mean where too few values tell no interval. NaN where all miss it on
+    the same side.
+    """
+    measured, answer = _all(steps), steps[-1].answer
+    ends = {level: _ends(np.array(values)) for level, values in measured.items()}
+    if all(low > target for low, _ in ends.values()) or all(high < target for _, high in ends.values()):
+        return math.nan, math.nan
+    missing = [level for level, (low, high) in ends.items() if not low <= target <= high]
+    below, above = (level for level in missing if level < answer), (level for level in missing if level > answer)
+    return max(below, default=min(measured)), min(above, default=max(measured))
+
+
+def _ends(values: Float[np.ndarray, " seeds"]) -> tuple[float, float]:
+    """Of the interval of a mean."""
+    found = mean_interval(values)
+    return (found.effect, found.effect) if math.isnan(found.low) else (found.low, found.high)
 
 
 def _answer(steps: list[Step]) -> Answer | None:
     """Whether diversity pays, by all that was measured."""
-    found: dict[str, tuple[float, ...]] = {}
-    for step in steps:
-        level = text_of_level(step.level)
-        found[level] = (*found.get(level, ()), *step.values)
-    return answer({level: np.array(values) for level, values in found.items()}) if len(found) > 1 else None
+    found = {text_of_level(level): np.array(values) for level, values in _all(steps).items()}
+    return answer(found) if len(found) > 1 else None

@@ -65,7 +65,8 @@ class Tuned:
     """The level to take."""
     low: float
     high: float
-    """The levels that it cannot be told from; in a search for a target, those between which the target is crossed."""
+    """The levels that it cannot be told from; in a search for a target, the nearest tried ones around it that surely
+    miss the target."""
     answer: Answer | None
     """Whether diversity pays, by the members that were trained for as long; None where one level says nothing."""
     frames: int
