@@ -7,6 +7,7 @@ from populations import ALGORITHMS, config, parameters, population, same
 
 import dico
 from dico.analytical import AnalyticalDiCo, box_snd
+from dico.commands._progress import level_table
 from dico.density import ZeroLinear
 from dico.policy import DiCo
 from dico.random import Random
@@ -156,6 +157,11 @@ def test_a_run_opens_with_the_policies_that_it_was_trained_with(runs, algorithm)
         expected_share = learner.policy.allocated(obs.expand(3, *obs.shape))[k]
         torch.testing.assert_close(policy.allocated(obs), expected_share, rtol=1e-5, atol=1e-6)
     assert run.groups[0]["obs_low"] == [-2] * 4
+
+
+def test_the_last_table_tells_what_is_guaranteed(runs):
+    headers = [column.header for column in level_table(runs["ippo"].rows()[-3:]).columns]
+    assert headers[2:5] == ["measured SND", "SND over the box", "share outside"]
 
 
 def test_the_page_does_not_take_it_for_empirical_control(runs):

@@ -35,6 +35,9 @@ SILENT = 10.0
 IN_A_TABLE, IN_A_LINE = 24, 12
 """Levels that are shown; of more, so many are chosen evenly."""
 
+BOX = {"snd_box": "SND over the box", "outside": "share outside"}
+"""Columns of a training whose diversity is guaranteed over a box of observations, and what they are."""
+
 Rows = list[dict[str, Any]]
 Shown = AnyPopulation | Following
 """What is trained, here or in pieces elsewhere."""
@@ -61,8 +64,10 @@ def level_table(rows: Sequence[dict[str, Any]], title: str | None = None) -> Tab
         table.add_column(name, justify="right")
     told = [name for name in OUTCOMES if any(name in row for row in rows)]  # of the task, so of all groups alike
     episodes = ["return"] if any("return" in row for row in rows) else []
-    executed = ["snd_acted"] if any("snd_acted" in row for row in rows) else []
+    guaranteed = [name for name in BOX if any(name in row for row in rows)]
+    executed = ["snd_acted"] if any("snd_acted" in row for row in rows) and not guaranteed else []  # or no room is left
     titles = [*(f"measured {_title_of(metric)}" for metric in metrics), *(["executed SND"] if executed else [])]
+    titles += [BOX[name] for name in guaranteed]
     for group in groups:
         for name in (*titles, "reward per step", *episodes):
             table.add_column(f"{group} {name}".strip(), justify="right", overflow="fold")
@@ -74,7 +79,7 @@ def level_table(rows: Sequence[dict[str, Any]], title: str | None = None) -> Tab
         cells = [first.constraint, *(text_of(first, name) for name in varied), seeds]
         for group in groups:
             own = [row for row in members if row.get("group", "") == group]
-            cells += [_mean(own, name) for name in (*metrics, *executed, "reward", *episodes)]
+            cells += [_mean(own, name) for name in (*metrics, *executed, *guaranteed, "reward", *episodes)]
         table.add_row(*cells, *(_mean(members, name) for name in told))
     return table
 
