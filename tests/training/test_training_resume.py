@@ -4,6 +4,7 @@ import json
 import multiprocessing
 import random
 import signal
+import threading
 import time
 
 import pytest
@@ -187,6 +188,16 @@ def test_one_training_at_a_time(tmp_path):
     trained = small_run(tmp_path / "run")
     with alone(trained.folder), pytest.raises(RunError, match="is being trained by another process"):
         session.resume(trained.folder)
+
+
+def test_a_lock_that_goes_within_a_moment_is_waited_for(tmp_path):
+    """As of a training that was killed while it began another program, which has the lock until it runs."""
+    fcntl = pytest.importorskip("fcntl")
+    held = (tmp_path / ".lock").open("w")
+    fcntl.flock(held, fcntl.LOCK_EX)
+    threading.Timer(0.2, held.close).start()
+    with alone(tmp_path):
+        assert held.closed
 
 
 def test_lost_lines_of_the_metrics_are_warned_of_and_the_file_stays_readable(tmp_path):
