@@ -104,7 +104,7 @@ def test_seeds_that_scatter_are_joined_by_others():
 @pytest.mark.parametrize("scatter", [0.02, 0.1])
 def test_the_range_of_a_target_holds_the_answer_and_mostly_the_truth(scatter):
     """Where the curve is the level itself, the true level is the target."""
-    targets = np.linspace(0.4, 1.6, 40)
+    targets = np.linspace(0.4, 1.6, 40).tolist()
     found = [meet(MadeUpBench(lambda level: level, scatter=scatter), Target(target, high=2.0)) for target in targets]
     assert all(tuned.low <= float(tuned.level) <= tuned.high for tuned in found)
     held = [tuned.low <= target <= tuned.high for tuned, target in zip(found, targets, strict=True)]
