@@ -326,6 +326,19 @@ def test_hostile_names_stay_text(run, tmp_path):
     assert "<b>" not in page({}, "<b>").split("<style>")[0]
 
 
+def test_names_of_members_that_are_left_out_take_room_too(tmp_path, monkeypatch):
+    run, size = small_run(tmp_path / "many", snd=("0", "0.3"), seeds=40, frames=40, hidden=(8,)), 0
+    for more in (0, 5_000, 20_000):
+        monkeypatch.setattr("dico.viz.report.LIMIT", size + more)
+        path = write_report(run, tmp_path / "report.html")
+        (shown,) = payload_of(path)["runs"]
+        assert bool(shown["live"]["networks"]) == bool(more)
+        if more:
+            assert len(path.read_text("utf-8")) <= size + more
+        else:
+            size = len(path.read_text("utf-8"))
+
+
 @pytest.mark.unchecked  # long; shapes are checked elsewhere
 def test_a_population_of_28_with_the_papers_networks_stays_below_5_mb(tmp_path):
     levels = ("0", "0.1", "0.3", "0.4", "0.5", "1", "free")

@@ -20,7 +20,8 @@ def fill(found: dict[str, Any], runs: Sequence[Run], shown: Sequence[Pictures], 
 
     Those left out are listed as absent.
     """
-    room = limit - len(page(found, ""))
+    names = [{"level": analysis.level_of(runs[k], member), "seed": member.seed} for k, member in _in_turns(shown)]
+    room = limit - len(page(found, "")) - len(json.dumps(names))  # of thousands of members, their names fill much
     tolerance, ready = _one_of_each_level(runs, shown, room)
     full: set[int] = set()
     for place, (k, member) in enumerate(_in_turns(shown)):
@@ -34,7 +35,7 @@ def fill(found: dict[str, Any], runs: Sequence[Run], shown: Sequence[Pictures], 
             live["networks"].append(encoded)
             room -= size
         else:
-            live["absent"].append({"level": analysis.level_of(runs[k], member), "seed": member.seed})
+            live["absent"].append(names[place])
             full.add(k)  # the others of the run are as large
     for run, part in zip(runs, found["runs"], strict=True):
         if live := part.get("live"):
