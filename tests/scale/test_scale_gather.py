@@ -120,12 +120,17 @@ def test_a_piece_of_another_size_is_not_joined(trained, tmp_path):
         _write_state([replace(source, members=9)], [(0, 0)], tmp_path / "state")
 
 
-def test_a_flipped_bit_among_replayed_frames_is_not_joined(trained, tmp_path):
+def cut_replay(trained, tmp_path):
+    """A run in two pieces, and a file of the frames that the second replays."""
     config, folder = trained
     if config.on_policy:
         pytest.skip("nothing is replayed")
     pieces = cut_run(config, folder, tmp_path / "copy", pieces_of([0, 0, 0, 1, 1, 1]))
-    path = next((pieces.path / "001" / "replay").glob("*.obs.f32"))
+    return config, pieces, next((pieces.path / "001" / "replay").glob("*.obs.f32"))
+
+
+def test_a_flipped_bit_among_replayed_frames_is_not_joined(trained, tmp_path):
+    config, pieces, path = cut_replay(trained, tmp_path)
     damaged = bytearray(path.read_bytes())
     damaged[-3] ^= 1
     path.write_bytes(damaged)
@@ -134,11 +139,7 @@ def test_a_flipped_bit_among_replayed_frames_is_not_joined(trained, tmp_path):
 
 
 def test_a_pipe_among_replayed_frames_is_not_waited_for(trained, tmp_path):
-    config, folder = trained
-    if config.on_policy:
-        pytest.skip("nothing is replayed")
-    pieces = cut_run(config, folder, tmp_path / "copy", pieces_of([0, 0, 0, 1, 1, 1]))
-    path = next((pieces.path / "001" / "replay").glob("*.obs.f32"))
+    config, pieces, path = cut_replay(trained, tmp_path)
     path.unlink()
     os.mkfifo(path)
     with pytest.raises(RunError, match=r"obs\.f32 cannot be used: it is no plain file"):

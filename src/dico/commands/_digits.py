@@ -32,6 +32,15 @@ def spread_text(values: Sequence[float]) -> str:
     return f"{fmean(values):.{decimals}f} ± {stdev(values):.{decimals}f}"
 
 
+def scatter_text(scatter: float) -> str:
+    """A standard deviation by itself, in two significant digits.
+
+    >>> scatter_text(36.4652), scatter_text(0.0123), scatter_text(0.0)
+    ('36', '0.012', '0')
+    """
+    return f"{scatter:.{decimals_of(scatter) if scatter else 0}f}"
+
+
 def _decimals(values: Sequence[float]) -> int:
     spread = stdev(values) if len(values) >= FEWEST else 0.0
     return min(decimals_of(spread), MOST) if spread > 0 else DECIMALS

@@ -8,8 +8,8 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from dico._files import plain
-from dico.analysis.statistics import FEWEST, decimals_of
-from dico.commands._digits import spread_text
+from dico.analysis.statistics import FEWEST
+from dico.commands._digits import scatter_text, spread_text
 from dico.commands._progress import by_level
 from dico.tasks import OUTCOMES
 
@@ -76,13 +76,7 @@ def spread_table(levels: Sequence[dict[str, Any]], title: str, metric: str = "sn
         cells = [_cell(level[name]["values"]) for name in names]
         over = level["return"]["over_episodes"]
         group = [level.get("group", "")] if grouped else []
-        table.add_row(
-            level["level"],
-            *group,
-            seeds,
-            *cells,
-            "" if over is None else f"{over:.{decimals_of(over) if over else 0}f}",
-        )
+        table.add_row(level["level"], *group, seeds, *cells, "" if over is None else scatter_text(over))
     return table
 
 
