@@ -1,5 +1,8 @@
 """Analytical control in the population trainer: diversity over a box, whatever is learned."""
 
+import json
+import shutil
+
 import pytest
 import torch
 from command_line import dico as command
@@ -161,6 +164,32 @@ def test_a_run_opens_with_the_policies_that_it_was_trained_with(runs, algorithm)
         expected_share = learner.policy.allocated(obs.expand(3, *obs.shape))[k]
         torch.testing.assert_close(policy.allocated(obs), expected_share, rtol=1e-5, atol=1e-6)
     assert run.groups[0]["obs_low"] == [-2] * 4
+
+
+def copy_with(run, folder, change):
+    """The run, its configuration changed."""
+    shutil.copytree(run.folder, folder)
+    path = folder / "config.json"
+    saved = json.loads(path.read_text())
+    change(saved["config"])
+    del saved["seal"]  # or the change would be taken for damage
+    path.write_text(json.dumps(saved))
+    return dico.load(folder)
+
+
+def test_a_run_of_a_version_without_coordinates_opens_and_goes_on(runs, tmp_path):
+    whole = runs["maddpg"]
+    run = copy_with(whole, tmp_path / "run", lambda config: config.pop("coordinates"))
+    for name, value in run.policies().state_dict().items():
+        assert torch.equal(value, whole.policies().state_dict()[name]), name
+    assert resume(run.folder, frames=120).newest.frames == 120
+
+
+@pytest.mark.parametrize("value", ["x", [-1], [0.5], 3, [0, 9], [1]])
+def test_a_folder_with_other_coordinates_than_its_networks_is_told(runs, tmp_path, value):
+    with pytest.raises(ValueError, match=r"coordinates must be|other networks") as error:
+        copy_with(runs["isac"], tmp_path / "run", lambda config: config.update(coordinates=value)).policies()
+    assert "\n" not in str(error.value)
 
 
 def test_the_last_table_tells_what_is_guaranteed(runs):
