@@ -1,82 +1,84 @@
-"""What analytical control costs (app:finn): densities beside a plain MLP, and training beside empirical DiCo.
+"""What analytical control costs (app:finn): densities and policies beside a plain MLP and empirical DiCo, and training.
 
-python benchmarks/analytical.py               q's forward and backward pass, a table for each choice of hidden layers
+python benchmarks/analytical.py               the table of docs/analytical.md: forward and backward passes
 python benchmarks/analytical.py --training    frames per second of the population trainer, as shares of empirical DiCo's
 """
 
 import argparse
+import math
 import statistics
 import time
 import warnings
-from collections.abc import Callable, Sequence
 
 import torch
 from torch import nn
 
-from dico.density import AutoregressiveDensity
+from dico.analytical import DENSITIES, AnalyticalDiCo
 from dico.experiments import PRESETS, preset
-from dico.finn import FixedIntegralNetwork
+from dico.finn import MAX_INPUTS
 from dico.nets import SharedMLP
+from dico.policy import DiCo
 from dico.training.algorithms import ALGORITHMS
 from dico.training.options import SessionOptions
 from dico.training.population import Population
 
-DENSITIES: dict[str, Callable[[int, Sequence[int]], nn.Module]] = {
-    "autoregressive": lambda d, hidden: AutoregressiveDensity(d, hidden=hidden),
-    "FINN": lambda d, hidden: FixedIntegralNetwork(d, hidden),
-    "FINN, signed": lambda d, hidden: FixedIntegralNetwork(d, hidden, signed=True),
-}
-"""From the number of inputs and the sizes of the hidden layers; a ValueError says that there is none."""
 CONTROLS: dict[str, dict[str, str]] = {
     "empirical": {},
-    "analytical": {"control": "analytical"},
-    "analytical, FINN": {"control": "analytical", "density": "finn"},
+    **{density: {"control": "analytical", "density": density} for density in DENSITIES},
 }
 """What is trained, as changes to a preset."""
+UNITS = (64, 64)
+"""Of the hidden layers of the MLP that densities stand beside."""
 LEVELS = ("0.1", "0.3", "0.5", "1")
 """Desired diversities, each with as many seeds."""
 
 
-def step(module: nn.Module, u: torch.Tensor) -> None:
-    module.zero_grad()
-    module(u).sum().backward()
+def pass_through(module: nn.Module, x: torch.Tensor) -> torch.Tensor:
+    """A density's or a network's output; of policies what training calls."""
+    return module.forward_and_estimate(x).params if isinstance(module, DiCo) else module(x)
 
 
-def milliseconds(modules: dict[str, nn.Module], u: torch.Tensor, budget: float) -> dict[str, float]:
-    """Medians of at least three turns of all modules within about ``budget`` seconds for each."""
-    for module in modules.values():
-        step(module, u)
+def milliseconds(modules: dict[str, nn.Module], x: torch.Tensor, options: argparse.Namespace) -> dict[str, float]:
+    """Of a forward and a backward pass: medians of at least three turns, within about ``seconds`` for each module."""
+    call = pass_through
+    if options.compile:
+        torch.compiler.reset()
+        call = torch.compile(pass_through, fullgraph=True, dynamic=False)
     times: dict[str, list[float]] = {name: [] for name in modules}
-    start = time.perf_counter()
-    while len(times["MLP"]) < 3 or time.perf_counter() - start < budget * len(modules):
+    first, end = next(iter(times.values())), math.inf
+    while len(first) < 4 or time.perf_counter() < end:
         for name, module in modules.items():
+            module.to(options.device).zero_grad()
             begin = time.perf_counter()
-            step(module, u)
-            if u.is_cuda:
+            call(module, x).sum().backward()
+            if x.is_cuda:
                 torch.cuda.synchronize()
             times[name].append(time.perf_counter() - begin)
-    return {name: 1e3 * statistics.median(each) for name, each in times.items()}
+        end = min(end, time.perf_counter() + options.seconds * len(modules))
+    return {name: 1e3 * statistics.median(each[1:]) for name, each in times.items()}  # the first warms up
 
 
-def table(hidden: Sequence[int], inputs: Sequence[int], options: argparse.Namespace) -> None:
-    print(f"Hidden layers {tuple(hidden)}, times the MLP's milliseconds\n")
-    print("| d | MLP | " + " | ".join(DENSITIES) + " |\n|---|---|" + "---|" * len(DENSITIES))
-    for d in inputs:
-        modules: dict[str, nn.Module] = {"MLP": SharedMLP(d, 1, hidden)}
-        for name, density in DENSITIES.items():
-            try:
-                modules[name] = density(d, hidden)
-            except ValueError:
-                continue
-        modules = {name: module.to(options.device) for name, module in modules.items()}
-        if options.compile:
-            torch.compiler.reset()
-            for module in modules.values():
-                module.compile(fullgraph=True, dynamic=False)
-        u = torch.rand(options.rows, d, device=options.device)
-        took = milliseconds(modules, u, options.seconds)
-        cells = [f"{took[name] / took['MLP']:.1f}" if name in took else "none" for name in DENSITIES]
-        print(f"| {d} | {took['MLP']:.3g} ms | " + " | ".join(cells) + " |", flush=True)
+def table(options: argparse.Namespace) -> None:
+    """Densities by name, in times the MLP's milliseconds, and whole policies with each, in times empirical DiCo's."""
+    heads = ("d", "MLP", *DENSITIES, "DiCo", *(f"analytical, {name}" for name in DENSITIES))
+    print(f"| {' | '.join(heads)} |\n|{'---|' * len(heads)}")
+    for d in options.inputs:
+        possible = [name for name in DENSITIES if name == "autoregressive" or d <= MAX_INPUTS]
+        box = {"obs_low": [0.0] * d, "obs_high": [1.0] * d}
+        sizes = (options.agents, d, 2, 0.3)
+        densities: dict[str, nn.Module] = {"MLP": SharedMLP(d, 1, UNITS)}
+        densities |= {name: DENSITIES[name](d) for name in possible}
+        policies: dict[str, nn.Module] = {"DiCo": DiCo.mlp(*sizes, hidden=options.hidden)}
+        for name in possible:
+            policies[name] = AnalyticalDiCo.mlp(*sizes, hidden=options.hidden, density=name, **box)
+        rows = torch.rand(options.rows, options.agents, d, device=options.device)
+        cells = [cell for modules in (densities, policies) for cell in _cells(milliseconds(modules, rows, options))]
+        print(f"| {d} | {' | '.join(cells)} |", flush=True)
+
+
+def _cells(took: dict[str, float]) -> list[str]:
+    first, *_ = took.values()
+    return [f"{first:.3g} ms", *(f"{took[name] / first:.1f}" if name in took else "none" for name in DENSITIES)]
 
 
 def training(options: argparse.Namespace) -> dict[str, list[float]]:
@@ -115,7 +117,9 @@ def print_training(options: argparse.Namespace) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--inputs", type=int, nargs="+", default=[2, 4, 6, 8])
-    parser.add_argument("--rows", type=int, default=4096)
+    parser.add_argument("--rows", type=int, default=4096, help="observations of each agent")
+    parser.add_argument("--agents", type=int, default=2)
+    parser.add_argument("--hidden", type=int, nargs="+", default=[256, 256], help="of the policies' networks")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--compile", action="store_true")
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
@@ -133,13 +137,12 @@ def main() -> None:
     torch.set_num_threads(options.threads)
     warnings.filterwarnings("ignore", message="[0-9]+ inputs make")
     how = "compiled" if options.compile else "eager"
-    print(f"torch {torch.__version__}, {options.device}, {how}, {options.threads} threads, {options.rows} rows\n")
+    print(f"torch {torch.__version__}, {options.device}, {how}, {options.threads} threads")
     if options.training:
         print_training(options)
         return
-    for hidden in ((128,), (64, 64)):
-        table(hidden, options.inputs, options)
-        print()
+    print(f"{options.rows} rows of {options.agents} agents, networks of {options.hidden} units\n")
+    table(options)
 
 
 if __name__ == "__main__":

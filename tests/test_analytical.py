@@ -2,6 +2,7 @@
 
 import copy
 import re
+from typing import get_args
 
 import pytest
 import torch
@@ -13,13 +14,16 @@ from torch.func import functional_call, stack_module_state, vmap
 
 import dico
 from dico import AnalyticalDiCo, snd_at
-from dico.analytical import box_snd
+from dico.analytical import DENSITIES, Density, box_snd
 from dico.density import AutoregressiveDensity
+from dico.finn import FixedIntegralNetwork
 
 AGENTS, OBS, ACT = 3, 4, 2
 LOW, HIGH = [-1.0, 0.0, -2.0, 5.0], [1.0, 3.0, 2.0, 5.5]
 KINDS = ["deterministic", "shared_std", "agent_std"]
 METHODS = ["forward", "everyone", "forward_and_estimate"]
+FINN = ["finn", "finn-signed"]
+densities = pytest.mark.parametrize("density", DENSITIES)
 
 
 def make(constraint=0.5, n=AGENTS, learned=True, **options):
@@ -28,10 +32,18 @@ def make(constraint=0.5, n=AGENTS, learned=True, **options):
     options = {"hidden": (8,), "obs_low": LOW, "obs_high": HIGH} | options
     policy = AnalyticalDiCo.mlp(n, OBS, ACT, constraint, **options)
     if learned:
-        with torch.no_grad():
-            for parameter in policy.density.mlp[-1].parameters():
-                parameter.normal_(0, 0.1)
+        make_uneven_(policy.density)
     return policy.double()
+
+
+@torch.no_grad()
+def make_uneven_(density):
+    """As if learned: all densities start as good as uniform."""
+    if isinstance(density, FixedIntegralNetwork):
+        density.logits.zero_()
+        return
+    for parameter in density.mlp[-1].parameters():
+        parameter.normal_(0, 0.1)
 
 
 def batch(*shape, seed=1, n=AGENTS):
@@ -41,9 +53,9 @@ def batch(*shape, seed=1, n=AGENTS):
     return low + (high - low) * torch.rand(*shape, n, OBS, generator=generator, dtype=torch.float64)
 
 
-def train(policy, steps):
+def train(policy, steps, optimiser=None):
     """A few steps towards actions that differ most along a diagonal."""
-    optimiser = torch.optim.Adam(policy.parameters(), 1e-3)
+    optimiser = optimiser or torch.optim.Adam(policy.parameters(), 1e-3)
     signs = torch.linspace(-1, 1, policy.n_agents)[:, None]
     for k in range(steps):
         obs = batch(64, seed=k, n=policy.n_agents).to(policy.snd_hat.dtype)
@@ -143,6 +155,33 @@ def test_one_agent_passes_through_as_in_dico(constraint):
     policy, obs = make(constraint, 1), batch(16, n=1)
     expected = policy.shared(obs) + (0 if constraint == 0.0 else policy.deviations(obs))
     torch.testing.assert_close(policy(obs), expected)
+
+
+@given(
+    st.integers(0, 2**31), st.integers(2, 6), st.sampled_from(["0.01", "0.5", "3", ">=1", "<=0.1", "0.2..0.3"]),
+    st.floats(0.01, 100), st.sampled_from(list(DENSITIES)),
+)  # fmt: skip
+def test_centring_leaves_the_team_s_mean_to_the_shared_policy_and_its_standard_deviation_as_the_least(
+    seed, n, constraint, size, density
+):
+    """Of each component, somebody has the shared standard deviation and nobody less; means are around the shared."""
+    policy = make(constraint, n, kind="agent_std", density=density, coordinates=[0, 2])
+    obs = 3 * batch(8, seed=seed, n=n)  # some of it outside the box
+    with torch.no_grad():
+        policy.deviations.mlp[-1].weight.mul_(size)
+        everyone, shared = policy.everyone(obs), policy.kind.homogeneous(policy.shared(obs)).flatten(0, -2)
+        (mean, std), (shared_mean, shared_std) = everyone.chunk(2, -1), shared.chunk(2, -1)
+        natural, share = snd_at(policy._deviations_of_everyone(obs)).flatten(), policy.allocated(obs).flatten()
+        f = natural.clamp(policy.constraint.lo * share, policy.constraint.hi * share)
+        rounding = 1e-12 * everyone.abs().amax(-2)
+    assert f.std() > 0
+    torch.testing.assert_close(snd_at(everyone), f, rtol=1e-6, atol=1e-12)
+    assert ((mean.mean(-2) - shared_mean).abs() <= rounding[..., :ACT]).all()
+    assert ((std.amin(-2) - shared_std).abs() <= rounding[..., ACT:]).all()
+
+
+def test_the_names_in_signatures_are_those_of_the_densities():
+    assert get_args(Density) == tuple(DENSITIES)
 
 
 @given(st.integers(0, 2**31), st.floats(1e-2, 1e2))
@@ -317,26 +356,37 @@ def test_an_inequality_lets_the_deviations_back_inside(text, inward):
 # populations, state, compilation
 
 
-def test_a_population_equals_its_members():
+def gradients(loss, policy):
+    return torch.autograd.grad(loss, list(policy.parameters()), materialize_grads=True)
+
+
+@densities
+def test_a_population_equals_its_members(density):
     texts = ["0.2", "free", "0", ">=0.4", "<=0.1"]
-    population = make(dico.stack_constraints([dico.parse_constraint(t) for t in texts]), members=(5,))
+    goals = dico.stack_constraints([dico.parse_constraint(t) for t in texts])
+    population = make(goals, members=(5,), density=density)
+    assert population.allocated(batch(5, 8)).std() > 0.05
     obs = batch(5, 8)
     population.commit_(population.estimate(batch(5, 8, seed=2)))
-    outputs = [getattr(population, method)(obs) for method in METHODS]
+    outputs = [first(getattr(population, method)(obs)) for method in METHODS]
+    slopes = [gradients(output.square().sum(), population) for output in outputs]
     over_box = box_snd(population, 256)
     for k, text in enumerate(texts):
-        member = make(text)
+        member = make(text, density=density)
         with torch.no_grad():
             for p, stacked in zip(member.parameters(), population.parameters(), strict=True):
                 p.copy_(stacked[k])
         member.commit_(member.estimate(batch(5, 8, seed=2)[k]))
-        for method, output in zip(METHODS, outputs, strict=True):
-            torch.testing.assert_close(first(getattr(member, method)(obs[k])), first(output)[k])
+        for method, output, slope in zip(METHODS, outputs, slopes, strict=True):
+            found = first(getattr(member, method)(obs[k]))
+            torch.testing.assert_close(found, output[k])
+            torch.testing.assert_close(gradients(found.square().sum(), member), tuple(each[k] for each in slope))
         torch.testing.assert_close(box_snd(member, 256), over_box[k])
 
 
-def test_vmap_over_a_stacked_population_equals_a_loop_over_its_members():
-    members = [make(text) for text in ("0.2", "0.1..0.3", "free")]
+@densities
+def test_vmap_over_a_stacked_population_equals_a_loop_over_its_members(density):
+    members = [make(text, density=density) for text in ("0.2", "0.1..0.3", "free")]
     obs = batch(3, 5)
     params, buffers = stack_module_state(members)
     together = vmap(lambda p, b, o: functional_call(members[0], (p, b), (o,)))(params, buffers, obs)
@@ -344,13 +394,35 @@ def test_vmap_over_a_stacked_population_equals_a_loop_over_its_members():
     torch.testing.assert_close(together, alone)
 
 
-def test_state_dict_carries_box_density_and_constraint():
-    policy = train(make(), 2)
-    other = make(constraint=0.1, learned=False, obs_low=[-9] * OBS, obs_high=[9] * OBS)
+@densities
+def test_state_dict_carries_box_density_and_constraint(density):
+    policy = train(make(density=density), 2)
+    other = make(constraint=0.1, learned=False, obs_low=[-9] * OBS, obs_high=[9] * OBS, density=density)
+    torch.manual_seed(7)
+    for module in other.modules():
+        getattr(module, "reset_parameters", lambda: None)()
+    assert not torch.allclose(other.allocated(batch(4)), policy.allocated(batch(4)))
     other.load_state_dict(policy.state_dict())
     assert torch.equal(other(batch(4)), policy(batch(4)))
     assert torch.equal(other.obs_low, policy.obs_low)
     assert torch.equal(copy.deepcopy(policy)(batch(4)), policy(batch(4)))
+
+
+@densities
+def test_training_goes_on_exactly_from_a_saved_state(density, tmp_path):
+    policy, again = (make(density=density, kind="shared_std", tau=0.1) for _ in range(2))
+    optimiser = torch.optim.Adam(policy.parameters(), 1e-2)
+    train(policy, 3, optimiser)
+    torch.save({"policy": policy.state_dict(), "optimiser": optimiser.state_dict()}, tmp_path / "state.pt")
+    train(policy, 3, optimiser)
+    saved = torch.load(tmp_path / "state.pt", weights_only=True)
+    continued = torch.optim.Adam(again.parameters(), 1e-2)
+    again.load_state_dict(saved["policy"])
+    continued.load_state_dict(saved["optimiser"])
+    assert not torch.equal(again.allocated(batch(4)), policy.allocated(batch(4)))
+    train(again, 3, continued)
+    for name, value in again.state_dict().items():
+        assert torch.equal(value, policy.state_dict()[name]), name
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
@@ -371,11 +443,13 @@ def test_mixed_precision_measures_in_full_precision():
     assert params.isfinite().all()
 
 
+@densities
 @pytest.mark.parametrize("method", [*METHODS, "estimate"])
-def test_runs_on_tensors_without_data(method):
+def test_runs_on_tensors_without_data(method, density):
     with FakeTensorMode():
         box = {"obs_low": LOW, "obs_high": HIGH, "low": [-1, -1], "high": [1, 1], "squash_shared": True}
-        policy = AnalyticalDiCo.mlp(AGENTS, OBS, ACT, 0.5, kind="agent_std", hidden=(8,), coordinates=[0, 1], **box)
+        options = {"kind": "agent_std", "hidden": (8,), "coordinates": [0, 1], "density": density}
+        policy = AnalyticalDiCo.mlp(AGENTS, OBS, ACT, 0.5, **options, **box)
         output = first(getattr(policy, method)(torch.randn(5, AGENTS, OBS)))
         if method != "estimate":
             output.sum().backward()
@@ -389,7 +463,9 @@ def test_runs_on_tensors_without_data(method):
     "options",
     [{"kind": kind} for kind in KINDS]
     + [{"members": (2,), "constraint": dico.stack_constraints([dico.equal(0.2), dico.free()])}]
-    + [{"constraint": dico.at_most(0.01)}, {"coordinates": [1, 2]}],
+    + [{"constraint": dico.at_most(0.01)}, {"coordinates": [1, 2]}]
+    + [{"density": density, "coordinates": [0, 2, 1]} for density in FINN]
+    + [{"density": density, "members": (2,), "constraint": dico.equal([0.2, 0.4])} for density in FINN],
     ids=str,
 )
 def test_compiles_as_one_graph_with_equal_values_and_gradients(options):
@@ -420,6 +496,7 @@ CASES = {
     "endless box": ({"obs_high": [1, 3, 2, float("inf")]}, "obs_low must be below obs_high, both finite"),
     "unknown density": ({"density": "autoregresive"}, "did you mean 'autoregressive'?"),
     "density of nothing": ({"density": None}, "density must be a module or one of 'autoregressive'"),
+    "coordinates as a number": ({"coordinates": 1}, "coordinates must be different numbers from 0 to 3, got 1"),
     "coordinates outside": ({"coordinates": [0, 4]}, "coordinates must be different numbers from 0 to 3, got [0, 4]"),
     "coordinates twice": ({"coordinates": [0, 0]}, "coordinates must be different numbers"),
     "no coordinates": ({"coordinates": []}, "coordinates must be different numbers"),
@@ -436,6 +513,17 @@ def test_bad_input_is_told_in_one_line(case):
     with pytest.raises(ValueError, match=re.escape(message)) as error:
         make(**options)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.unchecked
+@pytest.mark.parametrize("density", FINN)
+def test_a_network_with_too_many_inputs_names_the_ways_out(density):
+    box = {"obs_low": [-1] * 7, "obs_high": [1] * 7, "density": density}
+    message = f"density={density!r} takes at most 6 observed numbers, got 7: name some of them by coordinates, such as "
+    with pytest.raises(ValueError, match=re.escape(message + "0 1, or take density='autoregressive'")):
+        AnalyticalDiCo.mlp(2, 7, 2, 0.5, **box)
+    few = AnalyticalDiCo.mlp(2, 7, 2, 0.5, coordinates=[0, 6], **box)
+    assert few.density.inputs == 2
 
 
 @pytest.mark.unchecked

@@ -77,7 +77,8 @@ def policies():
     found["squashed"] = dico.DiCo.mlp(AGENTS, OBS, ACT, ">=0.3", kind="agent_std", squash_shared=True, **BOX)
     over = {"obs_low": [-1] * OBS, "obs_high": [1] * OBS}
     found["analytical"] = dico.AnalyticalDiCo.mlp(AGENTS, OBS, ACT, 0.5, kind="shared_std", **over, **BOX)
-    found["finn"] = dico.AnalyticalDiCo.mlp(AGENTS, OBS, ACT, 0.5, density="finn", coordinates=[0, 1], **over, **BOX)
+    finn = {"density": "finn-signed", "coordinates": [0, 1]}
+    found["finn"] = dico.AnalyticalDiCo.mlp(AGENTS, OBS, ACT, 0.5, **finn, **over, **BOX)
     dial = dico.DialDiCo.mlp(AGENTS, OBS, ACT, [0, 0.5, 1], kind="shared_std", **BOX)
     dial.commit_(dial.estimate(torch.randn(3, 20, AGENTS, OBS)))
     found["dial"] = dial.at(0.7)

@@ -57,7 +57,7 @@ def check_sizes(name: str, sizes: Iterable[int]) -> None:
 
 def check_coordinates(coordinates: Sequence[int], obs_dim: int) -> list[int]:
     """``coordinates`` must be different components of an observation, at least one."""
-    chosen = list(coordinates)
+    chosen = list(coordinates) if isinstance(coordinates, Sequence) else []
     fits = all(isinstance(c, int) and 0 <= c < obs_dim for c in chosen) and len(set(chosen)) == len(chosen)
     if not chosen or not fits:
         raise ValueError(f"coordinates must be different numbers from 0 to {obs_dim - 1}, got {coordinates!r}")

@@ -43,10 +43,20 @@ def check_choice(name: str, value: Choice, allowed: Iterable[str]) -> Choice:
     """``value`` if it is allowed; otherwise an error that lists what is, and the nearest."""
     allowed = list(allowed)
     if value not in allowed:
-        near = get_close_matches(str(value), allowed, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}{hint}")
+        raise ValueError(not_allowed(name, value, allowed))
     return value
+
+
+def not_allowed(name: str, value: object, allowed: Iterable[str]) -> str:
+    """Says of a value that is none of the allowed what they are, and which is nearest.
+
+    >>> not_allowed("shell", "zhs", ["bash", "zsh"])
+    "shell must be one of 'bash', 'zsh', got 'zhs'; did you mean 'zsh'?"
+    """
+    allowed = list(allowed)
+    near = get_close_matches(str(value), allowed, n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    return f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}{hint}"
 
 
 def pairs(name: str, texts: tuple[str, ...]) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Analytical DiCo: diversity that is guaranteed over a whole box of observations (app:finn)."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Literal, cast
 
 import torch
@@ -12,14 +13,17 @@ from dico._checks import Value, Vector, check_box, check_choice, check_positive
 from dico._inputs import check_obs, check_weight, check_widths
 from dico.constraints import Constraint, Goal, let_inward
 from dico.density import AutoregressiveDensity
-from dico.finn import FixedIntegralNetwork
+from dico.finn import MAX_INPUTS, FixedIntegralNetwork
 from dico.kinds import KINDS
 from dico.metrics import Metric, snd, snd_at
 from dico.policy import DiCo, Estimated, Terms
 
+Density = Literal["autoregressive", "finn", "finn-signed"]
+"""The names of ``DENSITIES``, for signatures."""
 DENSITIES: dict[str, Callable[..., nn.Module]] = {
     "autoregressive": AutoregressiveDensity,
     "finn": FixedIntegralNetwork,
+    "finn-signed": partial(FixedIntegralNetwork, signed=True),
 }
 """What may say where diversity goes, by name; called with the number of coordinates and ``members``."""
 SMOOTHING = 0.1
@@ -132,8 +136,7 @@ class AnalyticalDiCo(DiCo):
         chosen = None if coordinates is None else check_coordinates(coordinates, obs_dim)
         self.register_buffer("coordinates", None if chosen is None else torch.tensor(chosen), persistent=False)
         if isinstance(density, str):
-            make = DENSITIES[check_choice("density", density, DENSITIES)]
-            density = make(len(chosen or box[0]), members=self.members)
+            density = _named_density(density, len(chosen or box[0]), self.members)
         elif not isinstance(density, nn.Module):
             raise ValueError(f"density must be a module or one of {', '.join(map(repr, DENSITIES))}, got {density!r}")
         self.density = density
@@ -359,6 +362,16 @@ def box_snd(policy: AnalyticalDiCo, points: int = 2**14, seed: int = 0) -> Float
     for some in obs.split(POINTS_AT_A_TIME):
         total += snd_at(policy.everyone(some.expand(*policy.members, *some.shape))).double().sum(-1)
     return (total / points).to(policy.snd_hat.dtype)
+
+
+def _named_density(name: str, inputs: int, members: Sequence[int]) -> nn.Module:
+    make = DENSITIES[check_choice("density", name, DENSITIES)]
+    if name != "autoregressive" and inputs > MAX_INPUTS:
+        raise ValueError(
+            f"density={name!r} takes at most {MAX_INPUTS} observed numbers, got {inputs}: name some of them by "
+            "coordinates, such as 0 1, or take density='autoregressive'"
+        )
+    return make(inputs, members=members)
 
 
 def _own(params: Float[Tensor, "*batch n n d"]) -> Float[Tensor, "*batch n d"]:

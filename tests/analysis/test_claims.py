@@ -188,11 +188,12 @@ def test_the_claims_about_analytical_control(tmp_path, name, changes, expected):
     assert verdict(run, f"analytical: {name}").verdict == expected
 
 
-def test_the_two_densities_are_two_experiments_with_the_same_claims(tmp_path):
+@pytest.mark.parametrize("finn", ["finn", "finn-signed"])
+def test_the_densities_are_two_experiments_with_the_same_claims(tmp_path, finn):
     settings = {"rewards": levels(**BOXED), "behaviours": BETWEEN, "snd": apart(l0_3=2.0, l1=2.4)}
     runs = [
         made_up(tmp_path / f"{density}.json", "navigation", control="analytical", density=density, **settings)
-        for density in ("autoregressive", "finn")
+        for density in ("autoregressive", finn)
     ]
     judged = judge([*runs, made_up(tmp_path / "empirical.json", "navigation", **settings)])
     for experiment in ("analytical", "analytical-finn"):

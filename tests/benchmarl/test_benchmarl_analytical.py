@@ -26,6 +26,7 @@ def analytical(task=NAVIGATION, **settings):
         ("maddpg", {}),
         ("ippo", {"coordinates": [2, 0], "action_loss_rows": "all"}),
         ("masac", {"density": "finn", "coordinates": [1], "obs_quantile": 0.01}),
+        ("isac", {"density": "finn-signed", "coordinates": [0, 3]}),
     ],
 )
 def test_a_run_is_trained_recorded_opened_and_restored(tmp_path, algorithm, settings):
@@ -92,7 +93,7 @@ def test_a_box_leaves_the_random_numbers_of_others_alone():
 
 COMMAND = ("algorithm=ippo", "task=dico/navigation", "model=dico_analytical")
 BAD = {
-    "model.density=fin": "density must be one of 'autoregressive', 'finn', got 'fin'; did you mean 'finn'?",
+    "model.density=fin": "must be one of 'autoregressive', 'finn', 'finn-signed', got 'fin'; did you mean 'finn'?",
     "model.metric=hse": "metric must be one of 'snd', got 'hse'",
     "model.kind=agent_std_paper": "kind must be one of 'auto', 'deterministic', 'shared_std', 'agent_std', got",
     "model.obs_low=[-1,-1]": "obs_high must be a number, or a sequence",
@@ -102,7 +103,7 @@ BAD = {
     "model.densty=finn": "got 'densty'; did you mean 'density'?",
     "task=dico/tag": "model.obs_low and model.obs_high must be given for dico/tag, whose observations have no known",
     "task=vmas/balance": "or model.obs_quantile=0.01 takes them from a first rollout",
-    "model.density=finn task.n_agents=4": "inputs must be at most 6",
+    "model.density=finn task.n_agents=4": "density='finn' takes at most 6 observed numbers, got 8: name",
     "model.obs_low=[-1,-1] model.obs_high=[1,1]": "obs_low and obs_high must hold obs_dim=4 numbers each, got 2",
 }
 

@@ -1,12 +1,15 @@
 """Analytical control in the population trainer: diversity over a box, whatever is learned."""
 
+import json
+import shutil
+
 import pytest
 import torch
 from command_line import dico as command
 from populations import ALGORITHMS, config, parameters, population, same
 
 import dico
-from dico.analytical import AnalyticalDiCo, box_snd
+from dico.analytical import DENSITIES, AnalyticalDiCo, box_snd
 from dico.commands._progress import level_table
 from dico.density import ZeroLinear
 from dico.policy import DiCo
@@ -22,19 +25,23 @@ from dico.training.watch import Watch
 from dico.viz.page.networks import parts_of
 
 GOALS = {"snd": ("0", "0.5", "free"), "control": "analytical", "frames": 80, "lr": 3e-3}
-DENSITIES = ("autoregressive", "finn")
 algorithms = pytest.mark.parametrize("algorithm", ["ippo", "maddpg", "isac"])
+OVER = {
+    "ippo": {"density": "autoregressive", "coordinates": (3, 1)},
+    "maddpg": {"density": "finn-signed"},
+    "isac": {"density": "finn", "coordinates": (0, 2)},
+}
+"""Where diversity goes, by algorithm: what `runs` are trained with."""
 densities = pytest.mark.parametrize("density", DENSITIES)
 
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
-    """One of each algorithm, trained for two iterations; isac by the other density."""
+    """One of each algorithm and density, trained for two iterations."""
     folder = tmp_path_factory.mktemp("runs")
-    kinds = {"ippo": DENSITIES[0], "maddpg": DENSITIES[0], "isac": DENSITIES[1]}
     return {
-        name: dico.train(config(algorithm=name, density=density, **GOALS), folder / name, checkpoint_every=1)
-        for name, density in kinds.items()
+        name: dico.train(config(algorithm=name, **over, **GOALS), folder / name, checkpoint_every=1)
+        for name, over in OVER.items()
     }
 
 
@@ -104,11 +111,11 @@ def test_a_member_alone_is_the_same_as_among_others(algorithm, density):
 
 
 def test_members_of_other_seeds_start_from_other_densities():
-    first, second = (
+    first, *others = (
         parameters(population(density=density, seeds=2, **(GOALS | {"snd": ("0.5",)})).learners[0])
         for density in DENSITIES
     )
-    for found in (first, second):
+    for found in (first, *others):
         drawn = [value for name, value in found.items() if ".density." in name and value.ndim > 2 and value.any()]
         assert drawn
         assert not any(torch.equal(value[0], value[1]) for value in drawn)
@@ -130,7 +137,7 @@ def test_blocks_equal_the_undivided_population(algorithm):
 @algorithms
 def test_a_resumed_run_is_the_same_to_the_bit(runs, tmp_path, algorithm):
     whole = runs[algorithm]
-    settings = config(algorithm=algorithm, density=whole.config["density"], **GOALS)
+    settings = config(algorithm=algorithm, **OVER[algorithm], **GOALS)
 
     with pytest.raises(Interrupted):
         dico.train(settings, tmp_path / "run", observers=[Stop()], checkpoint_every=1)
@@ -144,7 +151,7 @@ def test_a_resumed_run_is_the_same_to_the_bit(runs, tmp_path, algorithm):
 @algorithms
 def test_a_run_opens_with_the_policies_that_it_was_trained_with(runs, algorithm):
     run = runs[algorithm]
-    again = population(algorithm=algorithm, density=run.config["density"], **GOALS)
+    again = population(algorithm=algorithm, **OVER[algorithm], **GOALS)
     for _ in range(2):
         again.iterate()
     (learner,) = again.learners
@@ -157,6 +164,32 @@ def test_a_run_opens_with_the_policies_that_it_was_trained_with(runs, algorithm)
         expected_share = learner.policy.allocated(obs.expand(3, *obs.shape))[k]
         torch.testing.assert_close(policy.allocated(obs), expected_share, rtol=1e-5, atol=1e-6)
     assert run.groups[0]["obs_low"] == [-2] * 4
+
+
+def copy_with(run, folder, change):
+    """The run, its configuration changed."""
+    shutil.copytree(run.folder, folder)
+    path = folder / "config.json"
+    saved = json.loads(path.read_text())
+    change(saved["config"])
+    del saved["seal"]  # or the change would be taken for damage
+    path.write_text(json.dumps(saved))
+    return dico.load(folder)
+
+
+def test_a_run_of_a_version_without_coordinates_opens_and_goes_on(runs, tmp_path):
+    whole = runs["maddpg"]
+    run = copy_with(whole, tmp_path / "run", lambda config: config.pop("coordinates"))
+    for name, value in run.policies().state_dict().items():
+        assert torch.equal(value, whole.policies().state_dict()[name]), name
+    assert resume(run.folder, frames=120).newest.frames == 120
+
+
+@pytest.mark.parametrize("value", ["x", [-1], [0.5], 3, [0, 9], [1]])
+def test_a_folder_with_other_coordinates_than_its_networks_is_told(runs, tmp_path, value):
+    with pytest.raises(ValueError, match=r"coordinates must be|other networks") as error:
+        copy_with(runs["isac"], tmp_path / "run", lambda config: config.update(coordinates=value)).policies()
+    assert "\n" not in str(error.value)
 
 
 def test_the_last_table_tells_what_is_guaranteed(runs):
@@ -270,6 +303,15 @@ BAD = {
         ["--control", "empirical", "--obs-low", "-1", "--obs-high", "1"],
         "obs_low must be () for control='empirical'",
     ),
+    "no coordinates either": (
+        ["--control", "empirical", "--coordinates", "0", "1"],
+        "coordinates must be () for control='empirical', got (0, 1)",
+    ),
+    "coordinates outside": (
+        ["--coordinates", "0", "4"],
+        "coordinates must be different numbers from 0 to 3, got (0, 4",
+    ),
+    "unknown density": (["--density", "fin"], "'finn-signed', got 'fin'; did you mean 'finn'?"),
     "no quantiles either": (
         ["--control", "empirical", "--obs-quantile", "0.01"],
         "obs_quantile must be None for control='empirical', got 0.01",
@@ -281,7 +323,7 @@ BAD = {
     ),
     "many inputs": (
         ["--density", "finn", "--task-options", "n_agents=4"],
-        "density must be autoregressive for more than 6 numbers observed, got 8",
+        "density='finn' takes at most 6 observed numbers, got 8: name some of them by coordinates, such as 0 1",
     ),
 }
 

@@ -57,7 +57,7 @@ def test_what_sets_experiments_of_one_task_apart():
     assert EXPERIMENTS["tau"].config().varied == {"tau": [0.1, 0.01, 0.001, 0.0001]}
     analytical = [EXPERIMENTS[name].config() for name in ("analytical", "analytical-finn")]
     assert [(each.algorithm, each.control, each.density) for each in analytical] == [
-        ("maddpg", "analytical", "autoregressive"), ("maddpg", "analytical", "finn"),
+        ("maddpg", "analytical", "autoregressive"), ("maddpg", "analytical", "finn-signed"),
     ]  # fmt: skip
 
 

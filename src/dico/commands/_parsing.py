@@ -13,6 +13,8 @@ from typing import Any, get_args, get_type_hints
 
 import tyro
 
+from dico._checks import not_allowed
+
 OTHERS = {
     "--total-timesteps": "--frames", "--total-frames": "--frames", "--total-steps": "--frames",
     "--timesteps": "--frames",
@@ -100,7 +102,7 @@ def _in_a_line(text: str, kind: Any) -> str:
     if lacking := NO_VALUE.match(said):
         return f"{lacking[1]} must be followed by what it is to be, got nothing"
     if chosen := NO_CHOICE.match(said):
-        return f"{chosen[2]} must be one of {chosen[3]}, got {chosen[1]}"
+        return not_allowed(chosen[2], chosen[1].strip("'"), [name.strip("' ") for name in chosen[3].split(",")])
     if unfit := NO_FIT.match(said):
         return f"{unfit[1]} cannot be made of {unfit[2]}"
     return said.removeprefix("Error parsing settings: ").removeprefix("Error parsing session: ")

@@ -152,8 +152,8 @@ EXPERIMENTS: dict[str, Experiment] = {
             task="navigation",
             snd=("0", "0.1", "0.3", "0.5", "1"),
             figure="fig:nav_finn",
-            purpose="The same with the paper's fixed-integral network as the density.",
-            changes={**_ANALYTICAL, "density": "finn"},
+            purpose="The same with the paper's fixed-integral network, signed: else no ridge is along equal inputs.",
+            changes={**_ANALYTICAL, "density": "finn-signed"},
         ),
     )
 }

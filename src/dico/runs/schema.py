@@ -69,6 +69,11 @@ class Checkpoint:
 
 KIND = Kind(f"one of {', '.join(KINDS)}", lambda value: isinstance(value, str) and value in KINDS)
 """Of policies."""
+COORDINATES = Kind(
+    "whole numbers from 0 up, or null",
+    lambda value: value is None or (isinstance(value, list) and all(map(INDEX.has, value))),
+)
+"""That a density depends on."""
 GROUP: Shape = {
     "name": TEXT, "n_agents": SIZE, "obs_dim": SIZE, "low": [NUMBER], "high": [NUMBER], "kind": KIND,
     "obs_low?": [NUMBER], "obs_high?": [NUMBER], "hidden?": [SIZE], "squash_shared?": SWITCH, "gradient?": TEXT,
@@ -78,6 +83,7 @@ GROUP: Shape = {
 SETTINGS: Shape = {
     "task": TEXT, "task_options": [TEXT], "algorithm": TEXT, "frames": COUNT, "frames_per_batch?": COUNT,
     "hidden": [SIZE], "squash_shared": SWITCH, "gradient": TEXT, "metric": TEXT, "density?": TEXT,
+    "coordinates?": COORDINATES,
     "controlled?": [TEXT],
 }  # fmt: skip
 """Those that are needed to open a run; a resume checks all of them."""

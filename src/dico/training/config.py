@@ -47,11 +47,12 @@ RANGES = {
 }
 ABOVE_ZERO = ("lr", "adam_eps", "max_grad_norm", "alpha", "action_loss_lr", "action_loss_eps", "seek_step")
 """What each number may be."""
-TEXTS, SEQUENCES = ("task_options", "vary", "freeze", "controlled"), ("hidden", "noise", "obs_low", "obs_high")
+TEXTS = ("task_options", "vary", "freeze", "controlled")
+SEQUENCES = ("hidden", "noise", "coordinates", "obs_low", "obs_high")
 """What is a sequence, of texts and of numbers."""
 LATER = (
-    "vary", "policy_delay", "target_noise", "target_noise_clip", "control", "density", "obs_low", "obs_high",
-    "obs_quantile", "dial", "seek_window", "seek_step",
+    "vary", "policy_delay", "target_noise", "target_noise_clip", "control", "density", "coordinates", "obs_low",
+    "obs_high", "obs_quantile", "dial", "seek_window", "seek_step",
 )  # fmt: skip
 """Settings that earlier versions did not have: what they did is today's default, and what a later one adds must be."""
 
@@ -115,7 +116,7 @@ class Config(Settings):
         if self.control == "analytical":
             only: dict[str, Any] = {"metric": "snd", "estimate_frames": None, "estimate_agents": None}
         else:
-            only = {"density": "autoregressive", "obs_low": (), "obs_high": (), "obs_quantile": None}
+            only = {"density": "autoregressive", "coordinates": (), "obs_low": (), "obs_high": (), "obs_quantile": None}
         for name, value in only.items():
             if getattr(self, name) != value:
                 raise ValueError(f"{name} must be {value} for control={self.control!r}, got {getattr(self, name)!r}")

@@ -9,7 +9,6 @@ from torch import Tensor
 from dico._checks import check_choice, pairs
 from dico.boxes import Box, obs_quantile_box
 from dico.constraints import Constraint, parse_constraint, stack_constraints, uncontrolled
-from dico.finn import MAX_INPUTS
 from dico.members import Member, controlled_groups
 from dico.schedules import is_scheduled
 from dico.tasks import Group, from_settings
@@ -124,8 +123,6 @@ class Population(Counted):
     def _obs_box(self, group: Group) -> Box:
         """The box given, that of a first rollout, or else the task's own."""
         size, config = group.obs_dim, self.config
-        if config.density == "finn" and size > MAX_INPUTS:
-            raise ValueError(f"density must be autoregressive for more than {MAX_INPUTS} numbers observed, got {size}")
         if config.obs_low:
             if len(config.obs_low) != size:
                 raise ValueError(

@@ -6,6 +6,7 @@ from typing import Literal
 from tyro.conf import Positional
 
 from dico._checks import check_choice
+from dico.analytical import Density
 from dico.members import NUMBERS
 
 
@@ -106,8 +107,12 @@ class Settings:
     """The diversity metric under control."""
     control: Literal["empirical", "analytical"] = "empirical"
     """Where the diversity is the desired one: on the observations met, or on average over a box of them (app:finn)."""
-    density: Literal["autoregressive", "finn"] = "autoregressive"
-    """Analytical control: what decides where in the box diversity goes; finn takes up to 6 numbers observed."""
+    density: Density = "autoregressive"
+    """Analytical control: what decides where in the box diversity goes; finn and finn-signed, the paper's network
+    without and with signed inputs, take up to 6 observed numbers."""
+    coordinates: tuple[int, ...] = ()
+    """Analytical control: the observed numbers that the density depends on, such as 0 1; empty is all. It is uniform in
+    the others."""
     obs_low: tuple[float, ...] = ()
     """Analytical control: the box's least observation, one number for each that an agent sees; empty is the task's."""
     obs_high: tuple[float, ...] = ()

@@ -27,7 +27,7 @@ class DicoAnalyticalConfig(DicoConfig):
     """
 
     density: str = "autoregressive"
-    """What decides where in the box diversity goes: autoregressive or finn, which takes up to 6 coordinates."""
+    """What decides where in the box diversity goes: autoregressive, or finn or finn-signed for up to 6 coordinates."""
     obs_low: Sequence[float] | None = None
     """The box's least observation, one number for each that an agent sees; by default the task's (:meth:`over`)."""
     obs_high: Sequence[float] | None = None

@@ -39,13 +39,13 @@ class Sweep:
     def experiment(self) -> str:
         """The paper's experiment that it is of: its task, ``tau`` where members differ in that; none if in others.
 
-        Under analytical control it is ``analytical`` or ``analytical-finn``, by its density, on navigation alone.
+        Under analytical control it is ``analytical`` or, with either FINN, ``analytical-finn``, on navigation alone.
         """
         varied = {field for run in self.runs for field in group_fields(run)} - {"constraint"}
         config = self.runs[0].config
         if config.get("control") == "analytical":
             papers = config["task"] == "navigation" and not varied
-            return {"finn": "analytical-finn"}.get(config["density"], "analytical") if papers else ""
+            return {"autoregressive": "analytical"}.get(config["density"], "analytical-finn") if papers else ""
         return {frozenset(): self.runs[0].config["task"], frozenset({"tau"}): "tau"}.get(frozenset(varied), "")
 
     @property
