@@ -8,10 +8,10 @@ from tensordict import TensorDict
 from tensordict.nn import TensorDictModule, TensorDictSequential
 from torchrl.data import Bounded
 from torchrl.modules import MultiAgentMLP, ProbabilisticActor, TanhDelta, TanhNormal
-from torchrl.objectives import ClipPPOLoss, DDPGLoss, SACLoss, SoftUpdate
+from torchrl.objectives import ClipPPOLoss, DDPGLoss, SACLoss, SoftUpdate, TD3Loss
 
 import dico
-from dico.adapters.torchrl import DiCoModule
+from dico.adapters.torchrl import DiCoModule, update_targets_
 from dico.analytical import DENSITIES, box_snd
 from dico.kinds import KINDS
 
@@ -265,6 +265,38 @@ def test_a_target_actor_follows_with_its_density(control):
         found = loss.actor_network(batch)["agents", "loc"]
     torch.testing.assert_close(found, averaged(batch["agents", "observation"]))
     assert not torch.allclose(found, policy(batch["agents", "observation"]))
+
+
+@pytest.mark.parametrize("make", [DDPGLoss, TD3Loss, SACLoss])
+def test_a_delayed_actor_is_scaled_to_the_desired_diversity(make):
+    rising = dico.scheduled(lambda frames: 0.7 if frames else 0.2)
+    kind, spec = ("shared_std" if make is SACLoss else "deterministic"), Bounded(-1, 1, (AGENTS, ACT))
+    policy, batch = policy_of(kind, constraint=rising, tau=1.0), transitions()
+    options = {"action_spec": spec} if make is TD3Loss else {}
+    loss = off_policy(make, actor_of(policy), action_value(), delay_actor=True, **options)
+    targets, seen = SoftUpdate(loss, tau=0.2), batch["next", "agents", "observation"]
+
+    def diversity_of_target():
+        with loss.target_actor_network_params.to_module(loss.actor_network):
+            return dico.snd(policy.everyone(seen)).item()
+
+    rising.at_(1)
+    policy.commit_(policy.estimate(seen))
+    own = policy.snd_hat.clone()
+    with torch.no_grad():
+        for parameter in policy.deviations.parameters():
+            parameter.mul_(3)
+    targets.step()
+    assert diversity_of_target() != pytest.approx(0.7, rel=0.1)
+    update_targets_(loss, batch["next"])
+    assert diversity_of_target() == pytest.approx(0.7, rel=1e-5)
+    torch.testing.assert_close(policy.snd_hat, own)
+
+
+def test_actors_without_delay_have_no_target_to_update():
+    policy, batch = policy_of("deterministic", constraint=lambda snd: snd.clamp(max=0.3)), transitions()
+    update_targets_(off_policy(DDPGLoss, actor_of(policy), action_value(), delay_value=True), batch["next"])
+    assert not policy.has_estimate
 
 
 @pytest.mark.parametrize("options", [{"refresh": "always"}, {"in_keys": ["a", "b"]}, {"out_keys": ["loc"]}], ids=str)

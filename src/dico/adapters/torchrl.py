@@ -16,6 +16,7 @@ try:
     from tensordict import TensorDictBase
     from tensordict.nn import TensorDictModuleBase
     from tensordict.utils import NestedKey
+    from torchrl.objectives import LossModule
 except ModuleNotFoundError as missing:
     raise ImportError(f'dico.adapters.torchrl needs {missing.name}: pip install "dico-marl[torchrl]"') from missing
 
@@ -90,6 +91,38 @@ def act(policy: DiCo, obs: Tensor, refresh: str) -> Tensor:
     params, snd_hat = policy.forward_and_estimate(obs)
     policy.commit_(snd_hat)
     return params
+
+
+@torch.no_grad()
+def update_targets_(loss: LossModule, tensordict: TensorDictBase) -> None:
+    r"""Scale a loss's delayed actors to the desired diversity too; call it after each step of ``SoftUpdate``.
+
+    TorchRL's updaters move the parameters of a target actor (``delay_actor=True``, TD3's default) and leave all else at
+    what it was when the loss was made: the estimate and, of a schedule, the desired diversity. But averaged deviations
+    have a diversity of their own, :math:`\widehat{\mathrm{SND}}(\theta')`, and the target's scale is desired / that.
+    It is measured here, and kept with the target's parameters by the same soft update as the actor's. Actors without
+    delay are left alone.
+
+    Args:
+        loss: with ``DiCoModule`` in its actors.
+        tensordict: with the observations under their ``in_keys``: ``batch["next"]`` has those of the targets.
+    """
+    for target in [key for key in loss._modules if key.startswith("target_")]:
+        source = target.removeprefix("target_")
+        network = getattr(loss, source.removesuffix("_params"))
+        for module in network.modules():
+            if isinstance(module, DiCoModule):
+                with getattr(loss, source).to_module(network):
+                    desired = dict(_bounds(module.policy))
+                with getattr(loss, target).to_module(network):
+                    for name, bound in _bounds(module.policy):
+                        bound.copy_(desired[name])
+                    module.policy.commit_(module.policy.estimate(tensordict.get(module.in_keys[0])))
+
+
+def _bounds(policy: DiCo) -> list[tuple[str, Tensor]]:
+    """What is desired, which schedules change."""
+    return [(name, value) for name, value in policy.named_buffers() if name.startswith("constraint.")]
 
 
 def trains(policy: DiCo) -> bool:
