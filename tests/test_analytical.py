@@ -86,6 +86,18 @@ def test_thm_finn_diversity_over_the_box_is_the_desired_one(n, desired):
     assert box_snd(policy, 2**16).item() == pytest.approx(desired, rel=1e-4)
 
 
+@pytest.mark.parametrize("coordinates", [None, [3, 0, 2]])
+def test_narrow_peaks_are_measured(coordinates):
+    """Evenly spread points would miss a corner that has nearly all diversity: of the box it is a hundred-thousandth."""
+    policy = make(0.3, members=(2,), coordinates=coordinates)
+    with torch.no_grad():
+        policy.density.mlp[-1].bias.zero_()[..., -1] = 8.0
+    assert policy.allocated(policy.obs_high.expand(2, 1, -1)).min() > 3e3
+    for seed in range(3):
+        found = box_snd(policy, 2**10, seed)
+        torch.testing.assert_close(found, torch.full_like(found, 0.3), rtol=1e-2, atol=0)
+
+
 @pytest.mark.parametrize("desired", [0.1, 1.0])
 def test_thm_finn_holds_with_the_papers_network(desired):
     policy = AnalyticalDiCo.mlp(2, 2, 2, desired, hidden=(16,), obs_low=[-1, -2], obs_high=[1, 3], density="finn")

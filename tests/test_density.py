@@ -79,6 +79,22 @@ def test_the_integral_in_two_dimensions_is_one(weights):
     assert abs(share @ q @ share - 1) < 1e-9
 
 
+@pytest.mark.parametrize("members", [(), (2,)])
+def test_points_are_drawn_as_the_density_has_them(members):
+    """Any mean over drawn points is that over even ones, weighed by the density."""
+    density = any_weights(make(3, members=members), 1.0)
+    even = sobol(3).expand(*members, -1, 3)
+    with torch.no_grad():
+        drawn, product = density.draw(even), density.product(even)
+    assert product.amax() > 10
+    assert ((drawn >= 0) & (drawn <= 1)).all()
+    for power in (1, 2, 3):
+        there = (product.unsqueeze(-1) * even**power).mean(-2)
+        torch.testing.assert_close((drawn**power).mean(-2), there, rtol=5e-3, atol=1e-3)
+    product = (drawn[..., 0] * drawn[..., 1] * drawn[..., 2]).mean(-1)  # the first bears on the others
+    torch.testing.assert_close(product, (density.product(even) * even.prod(-1)).mean(-1), rtol=5e-3, atol=1e-3)
+
+
 def test_a_coordinate_integrates_to_one_whatever_those_before_it_are():
     """So the density of the first two, once the third is integrated out, is the product of theirs."""
     density = any_weights(make(3, bins=5), 1.0).double()

@@ -247,10 +247,7 @@ class AnalyticalDiCo(DiCo):
             A number above 0 for each row.
         """
         check_obs(obs, self.members, self.deviations)
-        dtype = self.snd_hat.dtype
-        low, high = self.obs_low.to(dtype), self.obs_high.to(dtype)
-        u = (obs.to(dtype).clamp(low, high) - low) / (high - low)
-        return self.density(u if self.coordinates is None else u.index_select(-1, self.coordinates)).to(dtype)
+        return self.density(self._unit(obs)).to(self.snd_hat.dtype)
 
     def unscaled(self, obs: Float[Tensor, "*batch o"]) -> Float[Tensor, "*batch"]:
         r""":math:`\mathrm{SND}_o` of the deviations at each row (eq:sndhat_continuous), which f takes the place of.
@@ -280,6 +277,13 @@ class AnalyticalDiCo(DiCo):
         check_obs(obs, self.members, self.deviations)
         beyond = ((obs < self.obs_low.to(obs.dtype)) | (obs > self.obs_high.to(obs.dtype))).any(-1)
         return beyond.to(self.snd_hat.dtype).reshape(*self.members, -1).mean(-1)
+
+    def _unit(self, obs: Float[Tensor, "*batch o"]) -> Float[Tensor, "*batch d"]:
+        """The nearest points of the box, as the density sees them."""
+        dtype = self.snd_hat.dtype
+        low, high = self.obs_low.to(dtype), self.obs_high.to(dtype)
+        u = (obs.to(dtype).clamp(low, high) - low) / (high - low)
+        return u if self.coordinates is None else u.index_select(-1, self.coordinates)
 
     def _policies(
         self, obs: Float[Tensor, "*batch o"], everyone: Float[Tensor, "*batch n d"], snd_hat: Tensor | None
@@ -342,6 +346,9 @@ def mlp_policy(
 def box_snd(policy: AnalyticalDiCo, points: int = 2**14, seed: int = 0) -> Float[Tensor, "*members"]:
     r""":math:`\mathrm{SND}_I` (eq:snd_continuous) of each member's policies, by Sobol points over the box.
 
+    Where a density can draw points, half of them lie as it says, the others evenly, and each counts as much as there are
+    few where it lies: evenly spread points alone would miss the narrow peaks that a density may have.
+
     Args:
         policy: of one member or of a population.
         points: how many.
@@ -355,13 +362,28 @@ def box_snd(policy: AnalyticalDiCo, points: int = 2**14, seed: int = 0) -> Float
     True
     """
     check_positive("points", points)
-    low, high = policy.obs_low, policy.obs_high
-    unit = torch.quasirandom.SobolEngine(len(low), scramble=True, seed=seed).draw(points, dtype=torch.float64)
-    obs = (low + (high - low) * unit.to(low)).to(next(policy.parameters()).dtype)
-    total = torch.zeros(policy.members, dtype=torch.float64, device=low.device)
-    for some in obs.split(POINTS_AT_A_TIME):
-        total += snd_at(policy.everyone(some.expand(*policy.members, *some.shape))).double().sum(-1)
+    obs, density = _points_of_box(policy, points, seed)
+    total = torch.zeros(policy.members, dtype=torch.float64, device=obs.device)
+    for some, near in zip(obs.split(POINTS_AT_A_TIME, -2), density.split(POINTS_AT_A_TIME, -1), strict=True):
+        total += (snd_at(policy.everyone(some)).double() / near).sum(-1)
     return (total / points).to(policy.snd_hat.dtype)
+
+
+def _points_of_box(
+    policy: AnalyticalDiCo, points: int, seed: int
+) -> tuple[Float[Tensor, "*members points o"], Float[Tensor, "*members points"]]:
+    """Observations all over the box, and how densely they lie at each, 1 being evenly."""
+    low, high = policy.obs_low, policy.obs_high
+    unit = torch.quasirandom.SobolEngine(len(low), scramble=True, seed=seed).draw(points, dtype=torch.float64).to(low)
+    unit = unit.repeat(*policy.members, 1, 1)
+    drawn = points // 2 if isinstance(policy.density, AutoregressiveDensity) else 0
+    if drawn:
+        chosen = slice(None) if policy.coordinates is None else policy.coordinates
+        unit[..., -drawn:, chosen] = policy.density.draw(unit[..., -drawn:, chosen])
+    obs = (low + (high - low) * unit).to(next(policy.parameters()).dtype)
+    if not drawn:
+        return obs, torch.ones(obs.shape[:-1], dtype=torch.float64, device=obs.device)
+    return obs, (points - drawn + drawn * policy.density.product(policy._unit(obs)).double()) / points
 
 
 def _named_density(name: str, inputs: int, members: Sequence[int]) -> nn.Module:

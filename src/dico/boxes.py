@@ -57,7 +57,7 @@ def over_the_box(policy: DiCo, obs: Float[Tensor, "*batch o"], seed: int) -> dic
 
     ``outside`` is the share of ``obs`` outside the box. Where diversity is controlled on the observations met, there
     are none. The points that it is measured at follow from ``seed``: another one in each iteration, so that the error,
-    which is some percent where the density has narrow peaks, is not the same in all.
+    some thousandths (of a FINN with narrow peaks some percent), is not the same in all.
 
     >>> policy = AnalyticalDiCo.mlp(2, 1, 1, 0.3, obs_low=[-1], obs_high=[1])
     >>> {name: round(value.item(), 3) for name, value in over_the_box(policy, torch.zeros(5, 1), 0).items()}

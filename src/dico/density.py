@@ -68,16 +68,43 @@ class AutoregressiveDensity(nn.Module):
         self.register_buffer("log_shares", ends.log(), persistent=False)
 
     def forward(self, u: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch"]:
+        return LEAST + (1 - LEAST) * self.product(u)
+
+    def product(self, u: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch"]:
+        r""":math:`\prod_k q_k`, the density that is learned."""
         members, batch = u.shape[: self.member_axes], u.shape[self.member_axes : -1]
         rows = u.reshape(*members, 1, math.prod(batch), self.inputs)
-        shares = self.log_shares.to(u.dtype)
         distance = rows.squeeze(-3).mT.unsqueeze(-1) * self.bins - self.knots.to(u.dtype)  # (*members, d, rows, B + 1)
         # the height at u that each end of a bin gives it, for all of the integral
-        nearness = (1 - distance.abs()).clamp_min(0) * (self.bins * (-shares).exp())
-        conditionals = ((self._logits(rows) + shares).softmax(-1) * nearness).sum(-1)
+        nearness = (1 - distance.abs()).clamp_min(0) * (self.bins * (-self.log_shares.to(u.dtype)).exp())
+        conditionals = (self._weights(rows) * nearness).sum(-1)
         # one by one: the gradient of `prod` asks for the zeros among them
-        product = reduce(torch.mul, conditionals.unbind(-2))
-        return LEAST + (1 - LEAST) * product.reshape(*members, *batch)
+        return reduce(torch.mul, conditionals.unbind(-2)).reshape(*members, *batch)
+
+    @torch.no_grad()
+    def draw(self, even: Float[Tensor, "*members rows d"]) -> Float[Tensor, "*members rows d"]:
+        r"""Points that lie as :math:`\prod_k q_k` says, made of points that lie evenly.
+
+        :math:`q_k` is a mixture of hats, one over each end of a bin. A number of ``even`` says which hat, as the weights
+        of all add up to it, and how far between the two the sum is, where under that hat.
+
+        >>> AutoregressiveDensity(1).draw(torch.tensor([[0.0], [0.5], [1.0]]))
+        tensor([[0.0000],
+                [0.5000],
+                [1.0000]])
+        """
+        u = even.clone()
+        for k in range(self.inputs):
+            weights = self._weights(u.unsqueeze(-3))[..., k, :, :]
+            upto, number = weights.cumsum(-1), even[..., k : k + 1].contiguous()
+            hat = torch.searchsorted(upto[..., :-1].contiguous(), number)
+            share = ((number - upto.gather(-1, hat)) / weights.gather(-1, hat) + 1).clamp(0, 1)
+            u[..., k] = ((hat + _under_hat(share, hat == 0, hat == self.bins)) / self.bins).squeeze(-1)
+        return u
+
+    def _weights(self, rows: Float[Tensor, "*members 1 rows d"]) -> Float[Tensor, "*members d rows ends"]:
+        """How much of each conditional's integral is under the hat over each end of a bin."""
+        return (self._logits(rows) + self.log_shares.to(rows.dtype)).softmax(-1)
 
     def _logits(self, rows: Float[Tensor, "*members 1 rows d"]) -> Float[Tensor, "*members d rows ends"]:
         seen = (2 * rows - 1) * self.earlier.to(rows.dtype)
@@ -86,6 +113,20 @@ class AutoregressiveDensity(nn.Module):
 
     def extra_repr(self) -> str:
         return f"inputs={self.inputs}, bins={self.bins}"
+
+
+def _under_hat(share: Tensor, first: Tensor, last: Tensor) -> Tensor:
+    """Where under a hat of width -1 to 1 its integral is a ``share``; of the first and the last there is half a hat.
+
+    >>> no, yes = torch.tensor(False), torch.tensor(True)
+    >>> _under_hat(torch.tensor([0.0, 0.125, 0.5, 1.0]), no, no)
+    tensor([-1.0000, -0.5000,  0.0000,  1.0000])
+    >>> _under_hat(torch.tensor(0.75), yes, no), _under_hat(torch.tensor(0.25), no, yes)
+    (tensor(0.5000), tensor(-0.5000))
+    """
+    rising, falling = (2 * share).sqrt() - 1, 1 - (2 * (1 - share)).sqrt()
+    whole = torch.where(share < 0.5, rising, falling)
+    return torch.where(first, 1 - (1 - share).sqrt(), torch.where(last, share.sqrt() - 1, whole))
 
 
 class ZeroLinear(StackedLinear):

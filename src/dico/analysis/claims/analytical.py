@@ -13,7 +13,7 @@ from dico.analysis.tracking import relative_error
 EXPERIMENTS = ("analytical", "analytical-finn")
 EXACT = 0.05
 """How far the diversity over the box may be from the desired one as measured, relative to that. In theory it is not at
-all; by 4096 points in each batch it scatters by some percent where the density has narrow peaks."""
+all; by 4096 points in each batch it scatters by some thousandths, and by some percent where a FINN has narrow peaks."""
 
 
 def rises(sweep: Sweep) -> Verdict:
