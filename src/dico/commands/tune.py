@@ -118,7 +118,7 @@ def _halving(bench: Bench, options: Options, high: float) -> Callable[[], Tuned]
 def _target(bench: Bench, options: Options, high: float) -> Callable[[], Tuned]:
     """The search for a target, in a folder that is there."""
     assert options.target is not None
-    if bench.metric.is_share:
+    if bench.metric.episodes is not None:
         check_number("target", options.target, 0, 1)
     most = options.evaluations
     if options.frames is not None:
@@ -192,5 +192,7 @@ def _lines(tuned: Tuned, options: Options, about: str) -> list[str]:
             f"{tuned.outcome}: {MEANS[tuned.outcome]} {tuned.level}, with {value:.4g} for {options.target:g}",
             *lines[1:2],
         ]
+    if tuned.why and not any(tuned.why in line for line in lines):
+        lines.append(tuned.why)
     spent = f"{tuned.frames:,} frames on all members together; a dense sweep would have taken {tuned.dense_frames:,}"
     return [*lines, spent]

@@ -55,6 +55,9 @@ def meet(bench: Bench, target: Target) -> Tuned:
         again = max(asked[level] for level in levels)  # a level is asked for again alone
         asked.update(levels)
         _, trials = bench.train([text_of_level(level) for level in levels], frames, first_seed=again * config.seeds)
+        for trial in trials:
+            if not trial.known:
+                raise ValueError(f"the search cannot go on: {trial.why_unknown(bench.metric)}")
         return [trial.values for trial in trials]
 
     steps: list[Step] = []
@@ -67,9 +70,10 @@ def meet(bench: Bench, target: Target) -> Tuned:
     low, high = _around(steps, target.value)
     finest = min((b - a for a, b in pairwise(sorted(asked))), default=target.high)
     dense = math.ceil(target.high / finest) + 1
+    pays = _answer(steps, bench.metric.episodes)
     return Tuned(
-        steps[-1].outcome or "exhausted", text_of_level(steps[-1].answer), low, high, _answer(steps), bench.frames,
-        dense * frames * config.seeds, tuple(bench.history),
+        steps[-1].outcome or "exhausted", text_of_level(steps[-1].answer), low, high, pays, bench.frames,
+        dense * frames * config.seeds, tuple(bench.history), "" if pays is None else pays.why,
     )  # fmt: skip
 
 
@@ -107,7 +111,7 @@ def _ends(values: Float[np.ndarray, " seeds"]) -> tuple[float, float]:
     return (found.effect, found.effect) if math.isnan(found.low) else (found.low, found.high)
 
 
-def _answer(steps: list[Step]) -> Answer | None:
+def _answer(steps: list[Step], episodes: int | None) -> Answer | None:
     """Whether diversity pays, by all that was measured."""
     found = {text_of_level(level): np.array(values) for level, values in _all(steps).items()}
-    return answer(found) if len(found) > 1 else None
+    return answer(found, episodes) if len(found) > 1 else None

@@ -39,17 +39,32 @@ class Trial:
     frames: int
     """Of each member's training when it was measured."""
     values: tuple[float, ...]
-    """The metric of each seed; NaN if it diverged."""
+    """The metric of each seed; NaN if it diverged, or has none."""
     measured: float
     """The diversity that it had, mean over seeds."""
     since: str | None = None
     """The level whose networks it took over when its own training began, if it did."""
 
     @property
+    def known(self) -> list[float]:
+        """The values of the seeds that count."""
+        return [value for value in self.values if math.isfinite(value)]
+
+    @property
     def mean(self) -> float:
         """Over the seeds that count; minus infinity if none does, so that it never leads."""
-        known = [value for value in self.values if math.isfinite(value)]
-        return sum(known) / len(known) if known else -math.inf
+        return sum(self.known) / len(self.known) if self.known else -math.inf
+
+    def why_unknown(self, metric: Metric) -> str:
+        """Why it has fewer values than seeds; nothing if it has as many.
+
+        Its diversity tells whether it diverged: then it has none.
+        """
+        lost = len(self.values) - len(self.known)
+        if not lost:
+            return ""
+        because = metric.undefined if metric.undefined and math.isfinite(self.measured) else "its members diverged"
+        return f"{metric.name} has a value for {len(self.known)} of {len(self.values)} seeds at {self.level}: {because}"
 
     def to_json(self) -> dict[str, Any]:
         """By name; a desired value as a number."""
@@ -74,6 +89,8 @@ class Tuned:
     dense_frames: int
     """What a sweep of all levels at the finest step would have cost."""
     history: tuple[Trial, ...]
+    why: str = ""
+    """What keeps it from telling more, if something does."""
 
     def to_json(self) -> dict[str, Any]:
         """By name; what is not known is null."""
@@ -81,7 +98,7 @@ class Tuned:
         found = {name: None if self.answer is None else getattr(self.answer, name) for name in names}
         return plain({
             "outcome": self.outcome, "level": as_number(self.level), "low": self.low, "high": self.high, **found,
-            "frames": self.frames, "dense_frames": self.dense_frames,
+            "why": self.why or None, "frames": self.frames, "dense_frames": self.dense_frames,
             "history": [trial.to_json() for trial in self.history],
         })  # fmt: skip
 
