@@ -20,6 +20,17 @@ def is_name(text: str) -> bool:
     return _NAME.fullmatch(text) is not None
 
 
+def short_name(text: str) -> str:
+    """A level's text without the packages that the module of a function is in.
+
+    >>> short_name("my_project.mine:rising"), short_name("my_project.mine:rising, tau=0.1"), short_name("0.3")
+    ('mine:rising', 'mine:rising, tau=0.1', '0.3')
+    """
+    first, comma, others = text.partition(",")
+    module, _, function = first.partition(":")
+    return f"{module.rpartition('.')[2]}:{function}{comma}{others}" if is_name(first) else text
+
+
 def imported(what: str, name: str) -> Any:
     """What ``module:function`` names, found from the working directory or on PYTHONPATH; ``what`` is for the error.
 

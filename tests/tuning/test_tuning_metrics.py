@@ -1,5 +1,6 @@
 """Metrics that a diversity is chosen by: of episodes whose end is known, and of teams that something happens to."""
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import torch
@@ -12,8 +13,9 @@ from dico.tasks import make
 from dico.tasks.dispersion import DispersionState
 from dico.tasks.navigation import NavigationState
 from dico.tasks.reverse_transport import ReverseTransportState
-from dico.tuning import METRICS, find_metric, metrics
+from dico.tuning import METRICS, Metric, find_metric, metrics
 from dico.tuning.faults import NOISE, WEAK, Failed, Faulty, Noisy, Weak
+from dico.viz.tuning import draw_history
 
 
 def test_success_and_coverage_of_navigation():
@@ -124,6 +126,19 @@ def test_a_team_that_earns_nothing_keeps_no_share_of_it():
     run = short_run()
     earned = METRICS["return"].measure(run)
     assert np.array_equal(np.isnan(METRICS["resilience"].measure(run)), earned <= 0)
+
+
+@pytest.mark.parametrize("name", [*METRICS, "my_module:a_function_with_a_name_of_40_letters"])
+def test_what_an_axis_calls_a_metric_fits_the_figure(name):
+    metric = METRICS.get(name) or Metric(name, name.partition(":")[2], METRICS["reward"].measure)
+    trials = [{"population": 1, "level": level, "values": [0.1 + level], "measured": level} for level in (0.0, 1.0)]
+    figure = draw_history(trials, metric.short, "navigation, IPPO", target=(0.5, 0.1))
+    figure.canvas.draw()
+    (axes,) = figure.axes
+    extent = axes.yaxis.label.get_window_extent()
+    assert 0 <= extent.y0 < extent.y1 <= figure.bbox.height
+    assert "target 0.5 ± 0.1" in [text.get_text() for text in figure.legends[0].get_texts()]
+    plt.close(figure)
 
 
 def test_your_own_metric(tmp_path, monkeypatch):

@@ -113,26 +113,48 @@ def test_shares_that_all_seeds_agree_on_decide():
     )  # fmt: skip
 
 
+def kept(level):
+    """Of the return, which is not above 0 without diversity."""
+    return 0.5 + level / 10 if level > 0 else np.nan
+
+
+BECAUSE = (
+    "0 is not compared, for too few seeds have a value of resilience there: without a fault the return is 0 or less, "
+    "and no share of that can be kept"
+)
+
+
 def test_a_level_without_a_value_is_told_of():
-    """Of a return that is not above 0 no share can be kept."""
-
-    def kept(level):
-        return 0.5 + level / 10 if level > 0 else np.nan
-
-    because = "without a fault the return is 0 or less, and no share of that can be kept"
     tuned = maximize(MadeUpBench(kept, metric="resilience", seeds=3), HALVING)
     told = tuned.to_json()
-    why = f"no gain over a homogeneous team can be told: resilience has a value for 0 of 3 seeds at 0: {because}"
-    assert told["why"] == why
+    assert told["why"] == BECAUSE
     assert [told[name] for name in ("gain", "gain_low", "gain_high", "p_beats_homogeneous")] == [None] * 4
-    assert _lines(tuned, Options(task="navigation", maximize="resilience"), "share kept")[-2] == why
     assert told["level"] == 2
-    with pytest.raises(ValueError, match="no level can lead: resilience has a value for 0 of 3 seeds at 0: without a"):
+    assert _lines(tuned, Options(task="navigation", maximize="resilience"), "share kept")[-2] == BECAUSE
+    with pytest.raises(ValueError, match=r"0, 0\.4, .* free are not compared"):
         maximize(MadeUpBench(lambda _: np.nan, metric="resilience", seeds=3), HALVING)
-    with pytest.raises(ValueError, match="the search cannot go on: resilience has a value for 0 of 3 seeds at 0: with"):
-        meet(MadeUpBench(kept, metric="resilience", seeds=3), Target(0.6, high=2.0))
-    with pytest.raises(ValueError, match="reward has a value for 0 of 3 seeds at 0: its members diverged"):
-        meet(MadeUpBench(kept, seeds=3), Target(0.6, high=2.0))
+    diverged = maximize(MadeUpBench(kept, seeds=3), HALVING)
+    assert diverged.why == "0 is not compared, for too few seeds have a value of reward there: seeds diverged"
+
+
+def test_a_search_for_a_target_ends_with_what_is_known_where_a_level_has_no_value():
+    tuned = meet(MadeUpBench(kept, metric="resilience", seeds=3), Target(0.6, high=2.0))
+    told = tuned.to_json()
+    assert (told["outcome"], told["level"], told["why"]) == ("exhausted", 1, BECAUSE)
+    assert tuned.low < 1 < tuned.high
+    lines = _lines(tuned, Options(task="navigation", metric="resilience", target=0.6), "share kept")
+    assert lines[0].startswith("exhausted: the target was not met in time; nearest is 1, with 0.6")
+    assert BECAUSE in lines
+    with pytest.raises(ValueError, match=r"0, 2, 1, 0\.5 are not compared"):
+        meet(MadeUpBench(lambda _: np.nan, metric="resilience", seeds=3), Target(0.6, high=2.0))
+
+
+def test_a_mean_within_the_tolerance_whose_seeds_leave_it_open_is_told():
+    tuned = meet(MadeUpBench(lambda level: level, scatter=0.3, seeds=2), Target(1.0, high=2.0, evaluations=4))
+    lines = _lines(tuned, Options(task="navigation", metric="reward", target=1.0, tolerance=0.5), "reward")
+    assert tuned.outcome == "exhausted"
+    assert "that is within 0.5, but its seeds leave it open: give more --evaluations or --seeds" in lines
+    assert "whether diversity pays is not known: fewer than three seeds tell no more" in lines
 
 
 def test_free_that_leads_is_followed_to_where_it_landed():

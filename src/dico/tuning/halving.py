@@ -11,7 +11,6 @@ later. What it does not compare is a level trained from nothing with one that be
 says which did.
 """
 
-import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +18,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dico._checks import check_positive
-from dico.analysis import Answer, answer
+from dico.analysis import answer
 from dico.analysis.gain import HOMOGENEOUS, as_number
 from dico.analysis.members import FREE
 from dico.experiments import scaled
@@ -27,8 +26,7 @@ from dico.runs import Run
 from dico.training.blocks import make_population
 from dico.training.config import Config
 from dico.training.options import SessionOptions
-from dico.tuning.metrics import Metric
-from dico.tuning.trials import Bench, Trial, Tuned, text_of_level
+from dico.tuning.trials import Bench, Trial, Tuned, text_of_level, why_left_out
 
 STAGES = (0.25, 0.5, 1.0)
 """Shares of a training after which levels are compared."""
@@ -148,7 +146,7 @@ def maximize(bench: Bench, halving: Halving) -> Tuned:
         run, trials = bench.train(chosen, end * config.frames_per_batch, after=run, leader=leader)
         leader = max(trials, key=lambda trial: trial.mean).level
         if not any(trial.known for trial in trials):
-            raise ValueError(f"no level can lead: {trials[0].why_unknown(bench.metric)}")
+            raise ValueError(why_left_out(trials, bench.metric))
         values = [trial for trial in sorted(trials, key=lambda trial: -trial.mean) if _is_explorer(trial)]
         if stage == 0:
             new = refine(bench.history, leader, halving)
@@ -157,17 +155,11 @@ def maximize(bench: Bench, halving: Halving) -> Tuned:
         else:
             chosen = _in_order([trial.level for trial in values[: halving.finalists]])
     found = answer({trial.level: np.array(trial.values) for trial in trials}, bench.metric.episodes)
+    why = "; ".join(filter(None, (found.why, why_left_out(trials, bench.metric))))
     return Tuned(
         found.outcome, found.level, found.low, found.high, found, bench.frames, halving.dense_frames(config),
-        tuple(bench.history), found.why or _why_no_gain(found, trials[0], bench.metric),
+        tuple(bench.history), why,
     )  # fmt: skip
-
-
-def _why_no_gain(found: Answer, homogeneous: Trial, metric: Metric) -> str:
-    """Why nothing is said of the gain over a homogeneous team, if nothing is."""
-    if math.isfinite(found.gain_low):
-        return ""
-    return f"no gain over a homogeneous team can be told: {homogeneous.why_unknown(metric)}"
 
 
 def refine(history: Sequence[Trial], leader: str, halving: Halving) -> list[str]:

@@ -40,6 +40,15 @@ class Metric:
     undefined: str = ""
     """Why a member that did not diverge may have no value."""
 
+    @property
+    def short(self) -> str:
+        """As an axis and a sentence have it.
+
+        >>> [METRICS[name].short for name in ("reward", "resilience-noise")]
+        ['reward per step', 'resilience-noise']
+        """
+        return self.about if self.about.startswith(self.name) else self.name.rpartition(":")[2]
+
 
 def find_metric(name: str, task: Task) -> Metric:
     """A metric by its name, or your own as ``module:function``; an error if the task has no such thing.
@@ -57,7 +66,7 @@ def find_metric(name: str, task: Task) -> Metric:
     """
     if ":" in name:
         return _own(name)
-    found = METRICS[check_choice("metric", name, METRICS)]
+    found = METRICS[check_choice("metric", name, (*METRICS, "module:function"))]
     if name not in OUTCOMES:
         return found
     if getattr(type(task), name, None) in (None, getattr(Task, name)):
@@ -85,7 +94,7 @@ def _own(name: str) -> Metric:
                 raise ValueError(f"metric {name!r} failed for {run.members[member].name}: {error!r}") from error
         return found
 
-    return Metric(name, name.partition(":")[2], measure)
+    return Metric(name, name.partition(":")[2], measure, undefined="the function gave no finite number")
 
 
 def _reward(run: Run) -> Float[np.ndarray, " members"]:

@@ -12,6 +12,7 @@ import numpy as np
 from dico._files import plain, write_json
 from dico.analysis import Answer, controlled_metric, final, levels, of_level
 from dico.analysis.gain import as_number
+from dico.analysis.statistics import FEWEST
 from dico.bounds import max_snd
 from dico.experiments import state_of, train_or_go_on
 from dico.members import controlled_groups
@@ -54,17 +55,6 @@ class Trial:
     def mean(self) -> float:
         """Over the seeds that count; minus infinity if none does, so that it never leads."""
         return sum(self.known) / len(self.known) if self.known else -math.inf
-
-    def why_unknown(self, metric: Metric) -> str:
-        """Why it has fewer values than seeds; nothing if it has as many.
-
-        Its diversity tells whether it diverged: then it has none.
-        """
-        lost = len(self.values) - len(self.known)
-        if not lost:
-            return ""
-        because = metric.undefined if metric.undefined and math.isfinite(self.measured) else "its members diverged"
-        return f"{metric.name} has a value for {len(self.known)} of {len(self.values)} seeds at {self.level}: {because}"
 
     def to_json(self) -> dict[str, Any]:
         """By name; a desired value as a number."""
@@ -173,6 +163,24 @@ class Bench:
         self.history += trials
         self.noted(self.history)
         return run, trials
+
+
+def why_left_out(trials: Iterable[Trial], metric: Metric) -> str:
+    """Why some levels are not compared, if they are not: too few of their seeds have a value.
+
+    A diversity is known of all that did not diverge.
+
+    >>> from dico.tuning.metrics import METRICS
+    >>> trials = [Trial(1, "0", 100, (math.nan,) * 3, 0.0), Trial(1, "1", 100, (0.8, 0.9, 0.7), 1.0)]
+    >>> why_left_out(trials, METRICS["resilience"])
+    '0 is not compared, for too few seeds have a value of resilience there: without a fault the return is 0 or less...'
+    """
+    few = [trial for trial in trials if len(trial.known) < min(FEWEST, len(trial.values))]
+    if not few:
+        return ""
+    undefined = metric.undefined if any(math.isfinite(trial.measured) for trial in few) else ""
+    at = f"{few[0].level} is" if len(few) == 1 else f"{', '.join(trial.level for trial in few)} are"
+    return f"{at} not compared, for too few seeds have a value of {metric.name} there: {undefined or 'seeds diverged'}"
 
 
 def read_request(folder: Path) -> dict[str, Any] | None:

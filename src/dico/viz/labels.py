@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dico._named import is_name
+from dico._named import is_name, short_name
 from dico.analysis import bounds_of, controlled_metric, frames, group_fields
 from dico.members import NAMED
 from dico.runs import Run, RunError
@@ -121,8 +121,7 @@ def _constraint_label(constraint: str) -> str:
     if constraint == "free":
         return constraint
     if is_name(constraint):
-        module, _, function = constraint.partition(":")
-        return f"{module.rpartition('.')[2]}:{function}"
+        return short_name(constraint)
     if is_scheduled(constraint):
         signs = {"->": " → ", "@": " @ ", ":": ": ", ">=": "≥ ", "<=": "≤ "}
         return re.sub("|".join(signs), lambda found: signs[found[0]], constraint)
