@@ -60,8 +60,10 @@ def test_a_function_may_be_named_and_is_asked_for_all_batches_beforehand(tmp_pat
     experiment = run(tmp_path, model=model, callback=Looking(), max_n_iters=3)
     assert experiment.callbacks[0].seen == pytest.approx([0.2, 0.4, 0.6])
     assert dico.load(experiment.folder_name).members[0].constraint == "my_levels:rising"
+    (tmp_path / "bad").mkdir()
     with pytest.raises(ValueError, match="'my_levels:negative' gives after 120 frames must be a diversity"):
-        run(tmp_path, model=DicoConfig(desired_snd="my_levels:negative", num_cells=[8]), max_n_iters=3)
+        run(tmp_path / "bad", model=DicoConfig(desired_snd="my_levels:negative", num_cells=[8]), max_n_iters=3)
+    assert not [path for path in (tmp_path / "bad").rglob("metrics.jsonl") if path.read_text()]
     with pytest.raises(ValueError, match="'my_levels:nothing' cannot be imported"):
         DicoConfig(desired_snd="my_levels:nothing")
 
