@@ -136,7 +136,7 @@ BAD = {
     ("train", "--algorithm", "ipo"): "did you mean 'ippo'?",
     ("train", "--preset", "quik"): "preset must be one of 'paper', 'tuned', 'quick', got 'quik'; did you mean 'quick'?",
     ("train", "--action-loss", "merged", "--action-loss-rows", "all"): "action_loss_rows must be own for action_loss=",
-    ("train", "--snd", "about"): "'0.2..0.5' or 'free', got 'about'",
+    ("train", "--snd", "about"): "'module:function' or 'free', got 'about'",
     ("train", "--snd=-1"): "got '-1'",
     ("train", "--frames", "10"): "frames must be at least one batch, frames_per_batch=6000, got 10",
     (
