@@ -103,7 +103,7 @@ def test_the_table_shows_the_controlled_metric(capsys, tmp_path, monkeypatch):
     assert "measured HSE" in out
 
 
-def test_bound_and_tasks(capsys):
+def test_bound_and_tasks(capsys, monkeypatch, tmp_path):
     status, out, _ = dico(capsys, "bound", "--agents", "4", "--low", "-1", "-1", "--high", "1", "1")
     assert status == 0
     assert "maximum SND: 2.27614 (exact)" in out
@@ -112,6 +112,10 @@ def test_bound_and_tasks(capsys):
     assert "agents: 2 agents, maximum SND: 2.82843 (exact)" in out
     assert " 2 is within the maximum" in out
     assert " 6 is beyond the maximum" in out
+    (tmp_path / "my_bounds.py").write_text("def rising(frames):\n    return 2 + frames\n")
+    monkeypatch.chdir(tmp_path)
+    _, out, _ = dico(capsys, "bound", "--agents", "2", "--low", "-1", "--high", "1", "--snd", "my_bounds:rising")
+    assert "my_bounds:rising begins with 2, which is within the maximum" in out
     status, out, _ = dico(capsys, "tasks")
     assert status == 0
     assert "reverse-transport" in out
@@ -132,7 +136,7 @@ BAD = {
     ("train", "--algorithm", "ipo"): "did you mean 'ippo'?",
     ("train", "--preset", "quik"): "preset must be one of 'paper', 'tuned', 'quick', got 'quik'; did you mean 'quick'?",
     ("train", "--action-loss", "merged", "--action-loss-rows", "all"): "action_loss_rows must be own for action_loss=",
-    ("train", "--snd", "about"): "'0.2..0.5' or 'free', got 'about'",
+    ("train", "--snd", "about"): "'module:function' or 'free', got 'about'",
     ("train", "--snd=-1"): "got '-1'",
     ("train", "--frames", "10"): "frames must be at least one batch, frames_per_batch=6000, got 10",
     (

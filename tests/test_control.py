@@ -7,7 +7,7 @@ from statistics import median
 import pytest
 
 import dico
-from dico.control import closed_loop, closed_loop_in_batches
+from dico.control import _Seen, closed_loop, closed_loop_in_batches
 
 INSTANCES = 50
 HIGH = 2.0
@@ -83,6 +83,12 @@ def noisy(draw):
     return lambda x: [curve(x) + draw.gauss(0, TOLERANCE / 2) for _ in range(4)]
 
 
+def few_seeds(draw):
+    """The same with one seed or two, which tell no interval."""
+    curve, seeds = draw.choice([increasing, decreasing])(draw), draw.choice([1, 2])
+    return lambda x: [curve(x) + draw.gauss(0, TOLERANCE / 2) for _ in range(seeds)]
+
+
 def hump(draw):
     """It rises and falls: the ends tell nothing of what lies between."""
     peak, width = draw.uniform(0.5, 1.5), draw.uniform(0.3, 0.6)
@@ -92,7 +98,7 @@ def hump(draw):
 @pytest.mark.parametrize("at_once", [1, 4], ids=["alone", "together"])
 @pytest.mark.parametrize(
     ("kind", "alone", "together"),
-    [(increasing, 4, 2), (decreasing, 4, 2), (steep, 8, 4), (flat_then_steep, 5, 3), (noisy, 6, 3), (hump, 5, 2)],
+    [(increasing, 5, 3), (decreasing, 5, 3), (steep, 9, 5), (flat_then_steep, 6, 4), (noisy, 6, 3), (hump, 6, 3)],
     ids=lambda value: getattr(value, "__name__", ""),
 )
 def test_the_safeguarded_loop_converges(kind, alone, together, at_once):
@@ -121,10 +127,31 @@ def test_the_safeguarded_loop_converges(kind, alone, together, at_once):
     assert median(batches) <= (alone if at_once == 1 else together)
 
 
+@pytest.mark.parametrize("at_once", [1, 4], ids=["alone", "together"])
+def test_one_seed_or_two_converge_no_sooner_than_they_tell(at_once):
+    """While the mean of one or two decided, every tenth answer was wrong."""
+    numbers, right, converged = [], 0, 0
+    for seed in range(200):
+        draw = random.Random(seed)
+        curve = few_seeds(draw)
+        truth = _truth(few_seeds, seed)
+        target = min(truth) + draw.uniform(0.2, 0.8) * (max(truth) - min(truth))
+        *_, (*_, last) = closed_loop_in_batches(
+            lambda levels, curve=curve: [curve(level) for level in levels], target, at_once=at_once,
+            tolerance=TOLERANCE, high=HIGH, evaluations=60,
+        )  # fmt: skip
+        converged += last.outcome == "converged"
+        right += abs(_truth(few_seeds, seed, [last.answer])[0] - target) <= TOLERANCE
+        numbers.append(last.number)
+    assert converged >= 195
+    assert right >= 0.97 * converged
+    assert median(numbers) <= (8 if at_once == 1 else 13)
+
+
 def _truth(kind, seed, levels=None):
     """The curve without its noise."""
     draw = random.Random(seed)
-    curve = draw.choice([increasing, decreasing])(draw) if kind is noisy else kind(draw)
+    curve = draw.choice([increasing, decreasing])(draw) if kind in (noisy, few_seeds) else kind(draw)
     return [curve(level) for level in (levels or [HIGH * k / 400 for k in range(401)])]
 
 
@@ -166,6 +193,24 @@ def test_means_near_enough_are_not_enough_while_seeds_scatter():
     assert last.outcome == "converged"
     assert last.number > 3
     assert len(set(asked)) < len(asked)
+
+
+def test_a_level_is_asked_for_again_until_its_values_tell():
+    """Two alike leave nothing to chance; two that differ are joined by a third."""
+    steady = [step.level for step in closed_loop(lambda level: level, 0.5, tolerance=0.05, high=1.0)]
+    assert steady == [0.0, 1.0, 0.5, 0.5]
+    values = iter([0.0, 1.0, 0.5, 0.501, 0.502])
+    noisy_steps = list(closed_loop(lambda _: next(values), 0.5, tolerance=0.05, high=1.0))
+    assert [step.level for step in noisy_steps] == [0.0, 1.0, 0.5, 0.5, 0.5]
+    assert noisy_steps[-1].outcome == "converged"
+
+
+def test_the_answer_meets_the_target_though_another_mean_is_nearer():
+    """0 is known to be within the tolerance; 1, evaluated once, may only seem to be nearer."""
+    seen = _Seen(0.5, 0.05)
+    seen.add(0.0, (0.49, 0.5, 0.48))
+    seen.add(1.0, (0.5001,))
+    assert (seen.meets(0.0), seen.meets(1.0), seen.nearest()) == (True, False, 0.0)
 
 
 def test_the_same_seeds_again_are_not_more_evidence():

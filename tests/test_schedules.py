@@ -1,6 +1,7 @@
 """Schedules: what they desire when, their texts, and policies that follow them."""
 
 import math
+import sys
 
 import pytest
 import torch
@@ -9,7 +10,8 @@ from hypothesis import strategies as st
 
 import dico
 from dico import at_least, equal, free, parse_constraint, scheduled, stack_constraints
-from dico.constraints import order
+from dico.constraints import canonical, final_bounds, order
+from dico.schedules import check_known_schedules
 
 FRAMES = [0, 250_000, 500_000, 1_000_000, 1_500_000, 2_000_000, 9e9]
 
@@ -104,6 +106,73 @@ def test_any_function_of_frames_is_a_schedule():
     assert scheduled(halving).texts() == ["halving(frames)"]
     bounded = scheduled(lambda frames: at_least(frames / 1e6))
     assert bounded.at_(2e6)(torch.tensor([1.0, 3.0])).tolist() == [2.0, 3.0]
+
+
+@pytest.fixture
+def mine(tmp_path, monkeypatch):
+    """A module of the user's, beside him."""
+    (tmp_path / "my_schedules.py").write_text(
+        "import math, torch\n"
+        "def rising(frames):\n    return min(1.0, frames / 100)\n"
+        "def of_a_tensor(frames):\n    return torch.tensor(0.25)\n"
+        "class Steps:\n    @staticmethod\n    def Two(frames):\n        return 1 if frames else 0\n"
+        "def negative(frames):\n    return 0.5 - frames\n"
+        "def endless(frames):\n    return math.inf\n"
+        "def text(frames):\n    return '0.3'\n"
+        "def switch(frames):\n    return True\n"
+        "def nothing(frames):\n    return None\n"
+        "def several(frames):\n    return [0.1, 0.2]\n"
+        "def broken(frames):\n    return 1 / (1 - frames)\n"
+        "number = 3\n"
+    )
+    monkeypatch.setenv("DICO_TRUST", "")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delitem(sys.modules, "my_schedules", raising=False)
+
+
+@pytest.mark.usefixtures("mine")
+def test_a_function_may_be_named():
+    ramp = parse_constraint(" my_schedules:rising ")
+    assert [ramp.at_(frames).lo.item() for frames in (0, 25, 100, 1000)] == [0, 0.25, 1, 1]
+    assert ramp.texts() == ["my_schedules:rising"]
+    assert parse_constraint("my_schedules:of_a_tensor")(torch.tensor(2.0)) == 0.25
+    assert parse_constraint("my_schedules:Steps.Two").at_(5).hi.item() == 1  # names keep their capitals
+    mixed = stack_constraints([equal(0.3), ramp, parse_constraint("0->1@50"), free()]).at_(25)
+    assert mixed.lo.tolist() == [0.3, 0.25, 0.5, 0]
+    assert dico.DiCo.mlp(2, 4, 2, "my_schedules:rising", hidden=(8,)).constraint.at_(50).lo == 0.5
+
+
+@pytest.mark.usefixtures("mine")
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("negative", "what schedule 'my_schedules:negative' gives after 1 frames must be a diversity.* got -0.5"),
+        ("endless", "gives after 0 frames must be a diversity, finite and at least 0, got inf"),
+        ("text", "gives after 0 frames must be a number, got '0.3'"),
+        ("switch", "gives after 0 frames must be a number, got True"),
+        ("nothing", "gives after 0 frames must be a number, got None"),
+        ("several", r"gives after 0 frames must be a number, got \[0.1, 0.2\]"),
+        ("broken", r"schedule 'my_schedules:broken' failed after 1 frames: ZeroDivisionError"),
+        ("number", "schedule 'my_schedules:number' must be a function of frames, got 3"),
+        ("nowhere", "schedule 'my_schedules:nowhere' cannot be imported"),
+    ],
+)
+def test_what_a_named_function_gives_is_checked_whenever_it_is_asked(name, message):
+    with pytest.raises(ValueError, match=message) as caught:
+        parse_constraint(f"my_schedules:{name}").at_(1)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.usefixtures("mine")
+def test_a_text_is_read_without_running_what_it_names():
+    assert canonical("my_schedules:broken") == "my_schedules:broken"
+    assert final_bounds("my_schedules:broken") == (0, math.inf)
+    assert "my_schedules" not in sys.modules
+    with pytest.raises(ValueError, match="is code of its own, which is not run for being named in a folder"):
+        check_known_schedules(["0.3", "my_schedules:rising"])
+    assert "my_schedules" not in sys.modules
+    parse_constraint("my_schedules:rising")
+    check_known_schedules(["0.3", "my_schedules:rising"])
 
 
 def test_constant_and_scheduled_members_live_in_one_population():

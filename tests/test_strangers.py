@@ -69,6 +69,24 @@ def test_a_task_that_only_the_folder_names_is_not_made(capsys, folder, tmp_path,
 @pytest.mark.unchecked
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", OPENING)
+def test_a_schedule_that_only_the_folder_names_is_not_imported(capsys, folder, beside, name):
+    (beside / "planted.py").write_text("open('trace', 'w')\ndef rising(frames):\n    return 0.3\n")
+    for file in ("members.json", "metrics.jsonl", "config.json"):
+        (folder / file).write_text((folder / file).read_text().replace('"0.3"', '"planted:rising"'))
+    saved = json.loads((folder / "config.json").read_text())
+    saved["checksums"]["members.json"] = checksum(folder / "members.json")
+    (folder / "config.json").write_text(json.dumps(sealed({k: v for k, v in saved.items() if k != "seal"})))
+    status, out, err = command(capsys, name, folder, *OPENING[name])
+    assert not (beside / "trace").exists()
+    assert status == (2 if name == "resume" else 0), out + err
+    if name == "resume":
+        assert "schedule 'planted:rising' is code of its own" in err
+        assert "DICO_TRUST=planted" in err
+
+
+@pytest.mark.unchecked
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", OPENING)
 def test_pickles_and_yaml_are_not_taken_for_what_they_are_called(capsys, folder, tmp_path, name):
     """In place of every file and beside them, checksums included."""
     trace = tmp_path / "trace"

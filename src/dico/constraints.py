@@ -11,9 +11,10 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from dico._checks import Precise, Value, check_diversity, check_number, float64, numbers, to_list
-from dico.schedules import NUMBER, Schedule, Seek, digits, is_scheduled, parse_schedule
+from dico._trust import trust_named
+from dico.schedules import NUMBER, Named, Schedule, Seek, digits, is_scheduled, parse_schedule
 
-FORMS = "'0.3', '>=0.3', '<=0.5', '0->1@2e6', '0.2..0.5' or 'free'"
+FORMS = "'0.3', '>=0.3', '<=0.5', '0.2..0.5', '0->1@2e6', 'module:function' or 'free'"
 
 
 class Constraint(Precise):
@@ -150,7 +151,7 @@ class _Function:
         return f"{getattr(self.of_frames, '__name__', 'function')}(frames)"
 
 
-Timed = Schedule | Seek | _Function
+Timed = Schedule | Seek | Named | _Function
 """How bounds change with the frames, as a text tells or as a function."""
 
 
@@ -250,7 +251,7 @@ def free() -> Constraint:
     return Constraint(0.0, torch.inf)
 
 
-def scheduled(of_frames: "Schedule | Seek | Callable[[float], Constraint | str | float]") -> Constraint:
+def scheduled(of_frames: "Schedule | Seek | Named | Callable[[float], Constraint | str | float]") -> Constraint:
     """What is desired changes with the frames: a :class:`~dico.schedules.Schedule`, or any function of frames.
 
     A function gives the desired diversity, or a constraint for bounds. ``constraint.at_(frames)``, once before each
@@ -268,7 +269,7 @@ def scheduled(of_frames: "Schedule | Seek | Callable[[float], Constraint | str |
     """
     if not callable(of_frames) or isinstance(of_frames, Constraint):
         raise ValueError(f"of_frames must be a function of frames, got {of_frames!r}")
-    schedule = of_frames if isinstance(of_frames, Schedule | Seek) else _Function(of_frames)
+    schedule = of_frames if isinstance(of_frames, Schedule | Seek | Named) else _Function(of_frames)
     return _follow(Constraint(*schedule(0)), [schedule], schedule.least)
 
 
@@ -315,7 +316,8 @@ def parse_constraint(text: str) -> Constraint:
     """Read ``0.3``, ``>=0.3``, ``<=0.5``, ``0.2..0.5``, ``free``, or a schedule such as ``0->1@2e6``.
 
     That one rises from 0 to 1 over 2e6 frames and stays there. A schedule may pass through more values, along a cosine
-    or in steps (:func:`~dico.schedules.parse_schedule`).
+    or in steps (:func:`~dico.schedules.parse_schedule`), or be a function of frames, ``module:function``, which is
+    imported, and trusted from then on (:func:`dico.tasks.trust`): a text of somebody else's goes to :func:`canonical`.
 
     Args:
         text: as ``--snd`` takes it.
@@ -328,17 +330,31 @@ def parse_constraint(text: str) -> Constraint:
     """
     if not isinstance(text, str):
         raise ValueError(f"text must be a constraint such as {FORMS}, got {text!r}")
-    text = text.strip().lower()
+    text = text.strip()
+    if is_scheduled(text):
+        schedule = parse_schedule(text)
+        if isinstance(schedule, Named):
+            trust_named(schedule.name)
+        return scheduled(schedule)
+    text = text.lower()
     if text == "free":
         return free()
-    if is_scheduled(text):
-        return scheduled(parse_schedule(text))
     if found := re.fullmatch(rf"(>=|<=)?{NUMBER}", text):
         make = {None: equal, ">=": at_least, "<=": at_most}[found[1]]
         return make(float(found[2]))
     if found := re.fullmatch(rf"{NUMBER}\.\.{NUMBER}", text):
         return between(float(found[1]), float(found[2]))
     raise ValueError(f"text must be a constraint such as {FORMS}, got {text!r}")
+
+
+def canonical(text: str) -> str:
+    """A constraint's text as members have it; an error if it is none. Nothing is imported for it.
+
+    >>> canonical("0.30"), canonical("0 -> 1 @ 2000000"), canonical("mine:rising")
+    ('0.3', '0->1@2e6', 'mine:rising')
+    """
+    scheduled_text = isinstance(text, str) and is_scheduled(text)
+    return str(parse_schedule(text)) if scheduled_text else parse_constraint(text).texts()[0]
 
 
 def final_bounds(text: str) -> tuple[float, float]:
@@ -356,14 +372,15 @@ def final_bounds(text: str) -> tuple[float, float]:
 def order(text: str) -> tuple[bool, float, float, float, str]:
     """A key that sorts constraints by diversity: by the value, the only bound or the middle of two; free last.
 
-    A schedule stands after the constraint that it ends with.
+    A schedule stands after the constraint that it ends with, and before free where nobody knows that.
 
-    >>> sorted(["free", "0->1@2e6", "1", ">=0.3", "<=0.5", "0"], key=order)
-    ['0', '>=0.3', '<=0.5', '1', '0->1@2e6', 'free']
+    >>> sorted(["free", "mine:rising", "0->1@2e6", "1", ">=0.3", "<=0.5", "0"], key=order)
+    ['0', '>=0.3', '<=0.5', '1', '0->1@2e6', 'mine:rising', 'free']
     """
     low, high = final_bounds(text)
-    ends = [end for end in (low, high) if 0 < end < torch.inf] or [0.0]
-    return (low, high) == (0, torch.inf), sum(ends) / len(ends), low, high, text if is_scheduled(text) else ""
+    ends = [end for end in (low, high) if 0 < end < torch.inf] or [0.0 if high == 0 else torch.inf]
+    moves = is_scheduled(text)
+    return (low, high) == (0, torch.inf) and not moves, sum(ends) / len(ends), low, high, text if moves else ""
 
 
 def as_goal(constraint: Goal | str | float) -> Goal:

@@ -73,9 +73,10 @@ def closed_loop(
     levels while no two neighbours lie on either side of the target: the metric may rise, fall, or do both. Within the
     lowest such bracket it takes the secant, and halves the bracket where that was slow. It ends as
 
-    - *converged*, when the error is within the tolerance: where an evaluation gives three values or more, when their
-      whole 95 % interval is. While only their mean is, the same level is asked for again, and should be given by other
-      seeds; all that was ever measured at a level counts;
+    - *converged*, when the error at a level is within the tolerance as far as chance lets it be known: the whole 95 %
+      interval of the mean of three values or more is, or, where a level that was asked for again gave the one value
+      that it had, and so nothing is left to chance, the value is. While only the mean is, the same level is asked for
+      again, and should be given by other seeds; all that was ever measured at a level counts;
     - *saturated*, when no level that was scanned lies across the target;
     - *exhausted*, when the evaluations are used up, or the bracket is too narrow to be divided.
 
@@ -105,7 +106,7 @@ def closed_loop(
 
     >>> *_, last = closed_loop(lambda level: level**2, target=0.5)
     >>> last.outcome, round(last.answer, 2), last.number
-    ('converged', 0.68, 7)
+    ('converged', 0.68, 8)
     >>> *_, last = closed_loop(lambda level: 1 - level, target=3.0)
     >>> last.outcome, last.answer
     ('saturated', 0.0)
@@ -154,11 +155,11 @@ def closed_loop_in_batches(
         raise ValueError(f"initial must be a diversity, finite and at least 0, got {initial!r}")
     if not isinstance(gains, Sequence) or len(gains) != 3 or not all(map(_is_finite, gains)):
         raise ValueError(f"gains must be three finite numbers, got {gains!r}")
-    seen = _Seen(target)
+    seen = _Seen(target, tolerance)
     if method == "pid":
         asking = _pid(target, tolerance, initial, gains)
     else:
-        asking = _Safeguarded(seen, tolerance, high, scan, at_once).asking()
+        asking = _Safeguarded(seen, high, scan, at_once).asking()
     return _steps(evaluate, asking, seen, evaluations)
 
 
@@ -222,8 +223,8 @@ def _pid(target: float, tolerance: float, initial: float, gains: tuple[float, fl
 class _Seen:
     """All that was ever measured, by level."""
 
-    def __init__(self, target: float):
-        self.target = target
+    def __init__(self, target: float, tolerance: float):
+        self.target, self.tolerance = target, tolerance
         self.values: dict[float, tuple[float, ...]] = {}
         self.dry: set[float] = set()
         """Levels at which another evaluation told nothing new."""
@@ -247,9 +248,15 @@ class _Seen:
             return error
         return error + student_quantile(len(values) - 1) * stdev(values) / math.sqrt(len(values))
 
+    def meets(self, level: float) -> bool:
+        """Whether the level's error is known to be within the tolerance: a mean of few noisy values does not tell."""
+        values = self.values[level]
+        exact = level in self.dry and len(set(values)) == 1
+        return (exact or len(values) >= FEWEST) and self.reach(level) <= self.tolerance
+
     def nearest(self) -> float:
-        """The level that is known to be nearest to the target."""
-        return min(self.values, key=lambda level: (self.reach(level), level))
+        """Of the levels that meet the target the nearest, as far as is known; of all where none does."""
+        return min(self.values, key=lambda level: (not self.meets(level), self.reach(level), level))
 
     def crossing(self) -> tuple[float, float] | None:
         """The lowest two neighbours on either side of the target."""
@@ -260,8 +267,8 @@ class _Seen:
 class _Safeguarded:
     """Where to look next, by what was seen."""
 
-    def __init__(self, seen: _Seen, tolerance: float, high: float, scan: int, at_once: int):
-        self.seen, self.tolerance, self.high, self.at_once = seen, tolerance, high, at_once
+    def __init__(self, seen: _Seen, high: float, scan: int, at_once: int):
+        self.seen, self.high, self.at_once = seen, high, at_once
         self.scan = [high * share for share in _from_the_ends(scan)]
 
     def asking(self) -> Asking:
@@ -296,9 +303,9 @@ class _Safeguarded:
         seen = self.seen
         while levels:
             yield levels
-            if seen.reach(seen.nearest()) <= self.tolerance:
+            if seen.meets(seen.nearest()):
                 return True
-            near = {level for level in seen.values if abs(seen.error(level)) <= self.tolerance} - seen.dry
+            near = {level for level in seen.values if abs(seen.error(level)) <= seen.tolerance} - seen.dry
             levels = [min(near, key=lambda level: (seen.reach(level), level))] if near else []
         return False
 

@@ -12,7 +12,7 @@ from itertools import product
 from typing import Any
 
 from dico._checks import check_choice
-from dico.constraints import order, parse_constraint
+from dico.constraints import canonical, order
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ def parse_level(text: str) -> dict[str, str | float]:
     for part in text.split(","):
         named = NAMED.fullmatch(part)
         if named is None:
-            found["constraint"] = parse_constraint(part).texts()[0]
+            found["constraint"] = canonical(part)
             continue
         field = check_choice("field", named[1], FIELDS)
         try:

@@ -1,15 +1,18 @@
-"""Desired diversities that change with the frames: from one value to the next, evenly, along a cosine, or in steps."""
+"""Desired diversities that change with the frames: evenly, along a cosine, in steps, or as a function of yours says."""
 
 import math
 import re
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 from dico._checks import check_diversity
+from dico._named import imported, is_name
+from dico._trust import check_of_trusted, check_trusted
 
-SCHEDULES = "'0->1@2e6', 'cos:0->1@2e6', 'step:0->0.5@1e6->1@2e6', '>=0->1@2e6' or 'seek:0.4'"
+SCHEDULES = "'0->1@2e6', 'cos:0->1@2e6', 'step:0->0.5@1e6->1@2e6', '>=0->1@2e6', 'seek:0.4' or 'module:function'"
 NUMBER = r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)\s*"
 """Of a constraint's text."""
 SHAPES: dict[str, Callable[[float], float]] = {
@@ -103,14 +106,74 @@ class Seek:
         return f"seek:{digits(self.start)}"
 
 
-def parse_schedule(text: str) -> Schedule | Seek:
+@dataclass(frozen=True)
+class Named:
+    """A function of frames that ``module:function`` names, and that is imported when it is first called."""
+
+    name: str
+
+    frames = (0.0,)
+    end = (0.0, math.inf)
+    """Anything, for what it ends with is known to the function alone."""
+
+    def __call__(self, frames: float) -> tuple[float, float]:
+        """What the function gives after so many frames, which must be a diversity."""
+        function = self._function()
+        try:
+            given = function(frames)
+        except Exception as error:
+            raise ValueError(f"schedule {self.name!r} failed after {frames:,} frames: {error!r}") from error
+        value = _as_diversity(f"what schedule {self.name!r} gives after {frames:,} frames", given)
+        return value, value
+
+    def check(self, frames: Iterable[float]) -> None:
+        """An error unless it gives a diversity at each of these times."""
+        for each in frames:
+            self(each)
+
+    @property
+    def least(self) -> float:
+        """What it begins with."""
+        return self(0)[0]
+
+    def _function(self) -> Callable[[float], Any]:
+        found = imported("schedule", self.name)
+        if not callable(found):
+            raise ValueError(f"schedule {self.name!r} must be a function of frames, got {found!r}")
+        return found
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def _as_diversity(what: str, value: Any) -> float:
+    """A number of whatever library as a diversity."""
+    value = value.item() if callable(getattr(value, "item", None)) else value
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"{what} must be a number, got {value!r}")
+    check_diversity(what, value)
+    return float(value)
+
+
+def check_known_schedules(texts: Iterable[Any]) -> None:
+    """An error if one of a folder's constraints is a function of a module that nobody has named."""
+    for name in (text.strip() for text in texts if isinstance(text, str)):
+        if is_name(name):
+            check_trusted("schedule", name)
+            check_of_trusted("schedule", name, imported("schedule", name))
+
+
+def parse_schedule(text: str) -> Schedule | Seek | Named:
     """Read a value, then each next one with the frames at which it is reached; ``cos:`` or ``step:`` says how.
 
-    ``seek:0.4`` begins at 0.4 and goes where the reward is greater (the population trainer moves it).
+    ``seek:0.4`` begins at 0.4 and goes where the reward is greater (the population trainer moves it). Of
+    ``module:function`` nothing is imported here.
 
-    >>> str(parse_schedule("step: 0 -> .5 @ 1e6 -> 1 @ 2e6")), parse_schedule("seek: .4")
-    ('step:0->0.5@1e6->1@2e6', Seek(start=0.4))
+    >>> str(parse_schedule("step: 0 -> .5 @ 1e6 -> 1 @ 2e6")), parse_schedule("seek: .4"), parse_schedule("mine:rising")
+    ('step:0->0.5@1e6->1@2e6', Seek(start=0.4), Named(name='mine:rising'))
     """
+    if is_name(text.strip()):
+        return Named(text.strip())
     text = text.strip().lower()
     if found := re.fullmatch(rf"seek\s*:{NUMBER}", text):
         return Seek(float(found[1]))
@@ -125,9 +188,11 @@ def parse_schedule(text: str) -> Schedule | Seek:
 def is_scheduled(text: str) -> bool:
     """Whether a constraint's text is meant as one that changes.
 
-    >>> is_scheduled("0->1@2e6"), is_scheduled("seek:0.4"), is_scheduled(">=1")
-    (True, True, False)
+    >>> is_scheduled("0->1@2e6"), is_scheduled("seek:0.4"), is_scheduled("mine:rising"), is_scheduled(">=1")
+    (True, True, True, False)
     """
+    if is_name(text.strip()):
+        return True
     return "->" in text or is_seeking(text) or text.endswith("-")  # a shell takes what follows for a file's name
 
 
@@ -137,7 +202,7 @@ def is_seeking(text: str) -> bool:
     >>> is_seeking("seek:0.4"), is_seeking("0->1@2e6")
     (True, False)
     """
-    return text.strip().lower().startswith("seek")
+    return text.strip().lower().startswith("seek") and not is_name(text.strip())
 
 
 def digits(x: float) -> str:

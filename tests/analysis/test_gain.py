@@ -145,6 +145,50 @@ def test_levels_whose_seeds_do_not_scatter_are_alike_or_apart():
     assert found.p_beats_homogeneous == 1
 
 
+EPISODES = 200
+
+
+@pytest.mark.parametrize("between", [1.0, 3.0])
+@pytest.mark.parametrize("top", [0.7, 0.97])
+def test_of_shares_the_gains_interval_covers_the_truth_as_often_as_it_says(top, between):
+    """Seeds differ, by so many times the variance that their episodes give them."""
+    draw, truth = np.random.default_rng(3), {"0": 0.5, "0.5": 0.6, "1": top, "free": top}
+    covered = []
+    for _ in range(SWEEPS):
+        sweep = {}
+        for level, share in truth.items():
+            pairs = EPISODES / between - 1
+            seeds = draw.beta(share * pairs, (1 - share) * pairs, 5)
+            sweep[level] = draw.binomial(EPISODES, seeds) / EPISODES
+        found = answer(sweep, EPISODES)
+        covered.append(found.gain_low <= top - 0.5 <= found.gain_high)
+    assert 0.90 <= np.mean(covered) <= 0.99
+
+
+def test_shares_that_hardly_ever_miss_are_not_taken_for_certain():
+    """Of shares near 1 all seeds mostly agree: without their episodes' chance, nothing could be said, or too much."""
+    draw, covered, decided = np.random.default_rng(4), [], []
+    for _ in range(SWEEPS):
+        sweep = {level: draw.binomial(EPISODES, share, 3) / EPISODES for level, share in (("0", 0.998), ("1", 0.9995))}
+        found = answer(sweep, EPISODES)
+        covered.append(found.gain_low <= 0.0015 <= found.gain_high)
+        decided.append(found.outcome == "diversity pays")
+    assert np.mean(covered) >= 0.90
+    assert np.mean(decided) <= 0.05
+
+
+@pytest.mark.parametrize(
+    ("least", "most", "outcome"),
+    [(0.0, 1.0, "diversity pays"), (1.0, 0.0, "homogeneous is enough"), (0.995, 1.0, None), (1.0, 1.0, None)],
+)
+def test_seeds_that_agree_on_a_share_decide_where_their_episodes_do(least, most, outcome):
+    found = answer({"0": np.full(3, least), "1": np.full(3, most), "free": np.full(3, most)}, EPISODES)
+    assert np.isfinite([found.gain_low, found.gain_high, found.p_beats_homogeneous]).all()
+    assert found.outcome == (
+        outcome or ("homogeneous is enough" if found.gain_high < 0.05 * least else "not separable")
+    )
+
+
 def test_an_answer_that_is_none_says_why():
     same, few = np.ones(4), np.array([1.0, 2.0])
     said = {

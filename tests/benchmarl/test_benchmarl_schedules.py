@@ -50,6 +50,24 @@ def test_policies_follow_a_schedule_and_rows_tell_it(tmp_path, algorithm):
     assert dico.load(experiment.folder_name).metric("desired")[0].tolist() == pytest.approx(expected)
 
 
+def test_a_function_may_be_named_and_is_asked_for_all_batches_beforehand(tmp_path, monkeypatch):
+    (tmp_path / "my_levels.py").write_text(
+        "def rising(frames):\n    return 0.2 + 0.6 * frames / 120\ndef negative(frames):\n    return 100 - frames\n"
+    )
+    monkeypatch.setenv("DICO_TRUST", "")
+    monkeypatch.chdir(tmp_path)
+    model = DicoConfig(desired_snd="my_levels:rising", num_cells=[8], tau=0.5)
+    experiment = run(tmp_path, model=model, callback=Looking(), max_n_iters=3)
+    assert experiment.callbacks[0].seen == pytest.approx([0.2, 0.4, 0.6])
+    assert dico.load(experiment.folder_name).members[0].constraint == "my_levels:rising"
+    (tmp_path / "bad").mkdir()
+    with pytest.raises(ValueError, match="'my_levels:negative' gives after 120 frames must be a diversity"):
+        run(tmp_path / "bad", model=DicoConfig(desired_snd="my_levels:negative", num_cells=[8]), max_n_iters=3)
+    assert not [path for path in (tmp_path / "bad").rglob("metrics.jsonl") if path.read_text()]
+    with pytest.raises(ValueError, match="'my_levels:nothing' cannot be imported"):
+        DicoConfig(desired_snd="my_levels:nothing")
+
+
 def test_a_constant_has_no_such_column(tmp_path):
     experiment = run(tmp_path, max_n_iters=1)
     assert "desired" not in dico.load(experiment.folder_name).rows()[0]

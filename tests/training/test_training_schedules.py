@@ -1,5 +1,8 @@
 """Members that follow a schedule: beside others, alone, in blocks, killed and resumed."""
 
+import shutil
+from dataclasses import replace
+
 import pytest
 import torch
 from populations import ALGORITHMS, config, parameters, population
@@ -7,6 +10,7 @@ from test_training_members import check_same, rows_of
 from test_training_resume import Listener, final_tensors, metrics, small_run
 
 import dico
+from dico.runs import RunError
 from dico.training.blocks import Blocks
 from dico.training.population import Population
 from dico.training.staging import Stage
@@ -106,6 +110,57 @@ def test_a_run_folder_knows_a_schedule_by_its_text(tmp_path):
     assert desired[0].tolist() == pytest.approx([0, 40 / 1e6, 80 / 1e6])
     assert desired[1].isnan().all()
     assert "snd 0->1@1e6 goes on to change after 120 frames, the last of this training" in listener.said
+
+
+@pytest.fixture
+def mine(tmp_path, monkeypatch):
+    """A module of the user's: the ramp as a function, and one that fails late."""
+    (tmp_path / "my_ramps.py").write_text(
+        "def ramp(frames):\n    return min(0.2 + 0.6 * frames / 60, 0.8)\n"
+        "def late(frames):\n    return 0.3 if frames < 80 else float('nan')\n"
+    )
+    monkeypatch.setenv("DICO_TRUST", "")
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.usefixtures("mine")
+@pytest.mark.parametrize("algorithm", ["ippo", "maddpg"])
+def test_a_function_that_is_named_is_followed_as_a_text_is(algorithm):
+    named, written = (population(algorithm=algorithm, snd=("0.3", text, "free")) for text in ("my_ramps:ramp", RAMP))
+    rows = rows_of(named)
+    for ours, its in zip(rows, rows_of(written), strict=True):
+        for row, other in zip(ours, its, strict=True):
+            assert all(row[name] == other[name] for name in ("reward", "snd", "snd_hat", "scale"))
+            assert row.get("desired") == pytest.approx(other.get("desired"))
+    alone = population(algorithm=algorithm, snd=("0.3", "my_ramps:ramp", "free"), indices=[1])
+    check_same(rows, 1, rows_of(alone), named, alone)
+
+
+@pytest.mark.usefixtures("mine")
+def test_a_run_with_a_named_function_resumes_exactly_if_it_is_trusted(tmp_path, monkeypatch):
+    trained = small_run(tmp_path / "run", snd=("my_ramps:ramp", "0.3"))
+    expected, tensors = metrics(trained.folder), final_tensors(trained.folder)
+    assert trained.member("my_ramps:ramp").index == 0
+    assert trained.metric("desired")[0].tolist() == pytest.approx([0.2, 0.6, 0.8, 0.8, 0.8, 0.8])
+    shutil.rmtree(trained.folder / "checkpoint-240")
+    monkeypatch.setenv("DICO_TRUST", "")
+    with pytest.raises(RunError, match="set DICO_TRUST=my_ramps"):
+        dico.resume(trained.folder)
+    monkeypatch.setenv("DICO_TRUST", "my_ramps")
+    dico.resume(trained.folder)
+    assert metrics(trained.folder) == expected
+    assert all(torch.equal(value, tensors[name]) for name, value in final_tensors(trained.folder).items())
+
+
+@pytest.mark.usefixtures("mine")
+def test_a_named_function_is_asked_for_all_batches_before_anything_is_written(tmp_path):
+    settings = config(snd=("my_ramps:late", "0.3"))
+    with pytest.raises(ValueError, match="gives after 80 frames must be a diversity, finite and at least 0, got nan"):
+        dico.train(settings, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+    assert len(list(dico.train(replace(settings, frames=80), tmp_path / "run").rows())) == 4
+    with pytest.raises(ValueError, match="gives after 80 frames must be a diversity"):
+        dico.resume(tmp_path / "run", frames=120)
 
 
 @pytest.mark.slow

@@ -20,8 +20,8 @@ TINY = {
     "updates": 3, "batch": 8, "replay": 800, "noise_frames": 800,
 }  # fmt: skip
 FIELDS = [
-    "outcome", "level", "low", "high", "gain", "gain_low", "gain_high", "p_beats_free", "p_beats_homogeneous", "frames",
-    "dense_frames", "history",
+    "outcome", "level", "low", "high", "gain", "gain_low", "gain_high", "p_beats_free", "p_beats_homogeneous", "why",
+    "frames", "dense_frames", "history",
 ]  # fmt: skip
 MAXIMIZE = ("tune", "navigation", "--maximize", "reward", "--device", "cpu", "--checkpoint-every", "1")
 TARGET = ("tune", "navigation", "--metric", "reward", "--target", "0.9", "--device", "cpu", "--checkpoint-every", "1")

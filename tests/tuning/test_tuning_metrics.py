@@ -1,18 +1,21 @@
 """Metrics that a diversity is chosen by: of episodes whose end is known, and of teams that something happens to."""
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import torch
 from folders import trained
 
+from dico.analysis import controlled_group
 from dico.random import Random
 from dico.runs import evaluate
 from dico.tasks import make
 from dico.tasks.dispersion import DispersionState
 from dico.tasks.navigation import NavigationState
 from dico.tasks.reverse_transport import ReverseTransportState
-from dico.tuning import METRICS, find_metric
-from dico.tuning.faults import NOISE, WEAK, Failed, Noisy, Weak
+from dico.tuning import METRICS, Metric, find_metric, metrics
+from dico.tuning.faults import NOISE, WEAK, Failed, Faulty, Noisy, Weak
+from dico.viz.tuning import draw_history
 
 
 def test_success_and_coverage_of_navigation():
@@ -58,11 +61,45 @@ def test_faults_are_what_they_say():
     still, _, _ = Failed(task, 1).step(state, actions)
     assert torch.equal(still.position[:, :, 1], state.position[:, :, 1])
     assert not torch.equal(still.position[:, :, 0], state.position[:, :, 0])
-    weak, _, _ = Weak(task).step(state, actions)
-    torch.testing.assert_close(weak.velocity, task.step(state, WEAK * actions)[0].velocity)
+    weak, _, _ = Weak(task, 1).step(state, actions)
+    halved = actions * torch.tensor([[1.0], [WEAK]])
+    torch.testing.assert_close(weak.velocity, task.step(state, halved)[0].velocity)
     many = task.reset(2000, draw)
-    noise = Noisy(task, 1, 0).observe(many)[0] - task.observe(many)[0]
-    assert noise.std().item() == pytest.approx(NOISE, rel=0.05)
+    noise = Noisy(task, 1, seed=0).observe(many)[0] - task.observe(many)[0]
+    assert noise[:, :, 1].std().item() == pytest.approx(NOISE, rel=0.05)
+    assert not noise[:, :, 0].any()
+
+
+def test_a_fault_is_of_an_agent_of_whatever_group():
+    """In tag the agents of the groups stand in any order."""
+    task = make("tag")
+    state = task.reset(3, Random([0]))
+    for agent in range(task.n_agents):
+        seen = zip(Noisy(task, agent, seed=0).observe(state), task.observe(state), task.groups, strict=True)
+        changed = {group.agents[k] for noisy, own, group in seen for k in range(len(group.agents))
+                   if not torch.equal(noisy[:, :, k], own[:, :, k])}  # fmt: skip
+        assert changed == {agent}
+
+
+@pytest.mark.parametrize("name", ["resilience", "resilience-noise", "resilience-weak"])
+def test_what_is_kept_is_the_mean_over_the_agents_of_the_controlled_group(name, monkeypatch):
+    """Each of which has the fault once, alone; an opponent never."""
+    run = trained("tag", "horizon=20", snd=("0.5",), seeds=1, frames=800)
+    team = next(group for group in run.groups if group["name"] == controlled_group(run))
+    worth, asked = {}, []
+
+    def earned(_, task, __):
+        if not isinstance(task, Faulty):
+            return torch.tensor(10.0)
+        asked.append(task.agent)
+        return torch.tensor(worth.setdefault(task.agent, float(len(worth))))
+
+    monkeypatch.setattr(metrics, "_earned", earned)
+    (found,) = METRICS[name].measure(run)
+    agents = next(group.agents for group in run.task().groups if group.name == team["name"])
+    assert asked == list(agents)
+    assert len(agents) < run.task().n_agents
+    assert found == pytest.approx(sum(range(len(agents))) / len(agents) / 10)
 
 
 def short_run():
@@ -89,6 +126,19 @@ def test_a_team_that_earns_nothing_keeps_no_share_of_it():
     run = short_run()
     earned = METRICS["return"].measure(run)
     assert np.array_equal(np.isnan(METRICS["resilience"].measure(run)), earned <= 0)
+
+
+@pytest.mark.parametrize("name", [*METRICS, "my_module:a_function_with_a_name_of_40_letters"])
+def test_what_an_axis_calls_a_metric_fits_the_figure(name):
+    metric = METRICS.get(name) or Metric(name, name.partition(":")[2], METRICS["reward"].measure)
+    trials = [{"population": 1, "level": level, "values": [0.1 + level], "measured": level} for level in (0.0, 1.0)]
+    figure = draw_history(trials, metric.short, "navigation, IPPO", target=(0.5, 0.1))
+    figure.canvas.draw()
+    (axes,) = figure.axes
+    extent = axes.yaxis.label.get_window_extent()
+    assert 0 <= extent.y0 < extent.y1 <= figure.bbox.height
+    assert "target 0.5 ± 0.1" in [text.get_text() for text in figure.legends[0].get_texts()]
+    plt.close(figure)
 
 
 def test_your_own_metric(tmp_path, monkeypatch):

@@ -65,6 +65,25 @@ def test_the_dashed_line_follows_and_the_level_stands_where_it_landed(run):
     plt.close(drawn)
 
 
+def test_a_function_of_frames_is_drawn_by_its_name_and_not_imported(tmp_path, monkeypatch):
+    """Its module is nowhere: all that is drawn stands in the rows."""
+    name = "nowhere.levels:ramp"
+    monkeypatch.setenv("DICO_TRUST", "")
+    run = write_run(
+        tmp_path / "run", lambda level, *of: values(RAMP if level == name else level, *of), snd=("free", name, "0.5"),
+        **FRAMES,
+    )  # fmt: skip
+    assert levels(run) == ["0.5", name, "free"]
+    assert tracking_error(run)[2].tolist() == pytest.approx([0.0] + [0.1] * 7)
+    (judged,) = [each for each in claims.judge([run]) if each.claim == "control"]
+    assert judged.verdict == claims.FAILS
+    words = said(drawn := draw_decision([run]))
+    assert "levels:ramp (landed at 1.10)" in words
+    plt.close(drawn)
+    page = payload_of(write_report(run, tmp_path / "report.html"))
+    assert [each["place"] for each in page["runs"][0]["summary"] if each["level"] == name] == [None]
+
+
 def test_the_page_draws_it_too(run, tmp_path):
     page = payload_of(write_report(run, tmp_path / "report.html"))
     (level,) = [each for each in page["levels"] if each["text"] == RAMP]

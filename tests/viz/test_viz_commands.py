@@ -73,7 +73,7 @@ BAD = {
     ("video", "empty"): "empty has no checkpoint yet: let it train on",
     ("video", "empty", "--of", "distances"): "empty has no distances",
     ("map", "run", "--levels", "0.4"): "no member has snd=0.4; there are snd 0, 0.5, free with seeds 0, 1",
-    ("map", "run", "--levels", "much"): "'0.2..0.5' or 'free', got 'much'",
+    ("map", "run", "--levels", "much"): "'module:function' or 'free', got 'much'",
     ("video", "run", "--seed", "7"): "no member has snd=0 and seed=7",
     ("map", "run", "--out", "map.jpg"): "the figure's ending must be one of '.png', '.svg', '.pdf', got '.jpg'",
     ("video", "run", "--out", "video"): "the video's ending must be one of '.mp4', '.gif', got ''",

@@ -78,8 +78,11 @@ class Answer:
         return in_digits(self.gain, self.gain_low, self.gain_high)
 
 
-def answer(samples: Mapping[str, Float[np.ndarray, " _"]]) -> Answer:
+def answer(samples: Mapping[str, Float[np.ndarray, " _"]], episodes: int | None = None) -> Answer:
     r"""The answer of final values, those of its seeds for each level; NaN is a seed that diverged.
+
+    Of values that are shares of so many ``episodes``, seeds that agree exactly say something too: no less than chance
+    among episodes is at work.
 
     With :math:`d_k` the lead of level k over 0 and :math:`e_k` its standard error, the gain is :math:`\max_k d_k`, and
 
@@ -99,7 +102,7 @@ def answer(samples: Mapping[str, Float[np.ndarray, " _"]]) -> Answer:
         raise ValueError("samples must hold a finite number of some level, got none")
     best = max(known, key=lambda level: known[level].mean())
     counted = {level: values for level, values in known.items() if len(values) >= FEWEST}
-    names, means = list(counted), Means.of(list(counted.values()))
+    names, means = list(counted), Means.of(list(counted.values()), episodes)
     if why := _why_undecided(best, known, counted, means):
         return _undecided(best, known, why)
     alike = _alike(means, names.index(best))

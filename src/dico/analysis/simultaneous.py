@@ -23,11 +23,11 @@ class Means:
     r"""Of freedom: :math:`n_k-1`."""
 
     @classmethod
-    def of(cls, samples: list[Float[np.ndarray, " _"]]) -> "Means":
-        """Of the values of each level, at least three."""
+    def of(cls, samples: list[Float[np.ndarray, " _"]], episodes: int | None = None) -> "Means":
+        """Of the values of each level, at least three; if they are shares, of how many ``episodes`` each."""
         assert all(len(values) >= FEWEST for values in samples)
         counts = np.array([len(values) for values in samples])
-        squared = np.array([variance(values) for values in samples]) / counts
+        squared = np.array([variance(values) or _of_episodes(values, episodes) for values in samples]) / counts
         return cls(np.array([values.mean() for values in samples]), squared, counts - 1.0)
 
     def over(self, reference: int) -> Float[np.ndarray, " levels"]:
@@ -72,6 +72,23 @@ def in_errors(
 def greatest(chance: Float[np.ndarray, "draws levels"], among: Int[np.ndarray, " some"]) -> Float[np.ndarray, " draws"]:
     """The greatest of some levels in each draw."""
     return chance[:, among].max(1)
+
+
+def _of_episodes(values: Float[np.ndarray, " seeds"], episodes: int | None) -> float:
+    r"""What shares scatter by for being of so many episodes; 0 if they are no shares.
+
+    Seeds that agree exactly, as where every episode succeeds, do not scatter, but their episodes might have ended
+    otherwise: :math:`p(1-p)/m` of m episodes, with :math:`p=(k+1/2)/(nm+1)` of all k that succeeded with n seeds, for
+    a share that was never seen to be other than 0 or 1 may be.
+
+    >>> _of_episodes(np.ones(3), None), round(_of_episodes(np.ones(3), 200) ** 0.5, 4)
+    (0.0, 0.002)
+    """
+    if episodes is None:
+        return 0.0
+    count = len(values) * episodes
+    share = (values.mean() * count + 0.5) / (count + 1)
+    return float(share * (1 - share) / episodes)
 
 
 @lru_cache(maxsize=4)

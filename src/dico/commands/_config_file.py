@@ -8,6 +8,7 @@ from typing import Any
 from dico._checks import check_choice
 from dico.experiments import preset
 from dico.runs.reading import read_json
+from dico.schedules import check_known_schedules
 from dico.tasks import check_known
 from dico.training.config import Config
 
@@ -29,6 +30,7 @@ def settings_of(file: Path, preset_given: str | None, task: str | None, algorith
             raise ValueError(f"{file} holds no settings: --config takes a run's config.json, or TOML")
         try:
             check_known(str(told.get("task", "")))
+            check_known_schedules(_texts(told.get("snd")))
             return Config.from_json(told)
         except (TypeError, ValueError) as error:
             raise ValueError(f"with the settings of {file}: {error}") from None
@@ -44,9 +46,14 @@ def settings_of(file: Path, preset_given: str | None, task: str | None, algorith
     try:
         if task is None:
             check_known(str(chosen))
+        check_known_schedules(_texts(changes.get("snd")))
         return preset(name, chosen, **changes)
     except (TypeError, ValueError) as error:
         raise ValueError(f"with the settings of {file}: {error}") from None
+
+
+def _texts(snd: Any) -> list[Any]:
+    return snd if isinstance(snd, list) else []  # what it must be, the configuration says
 
 
 def _read_toml(file: Path) -> dict[str, Any]:

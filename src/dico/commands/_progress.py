@@ -14,6 +14,7 @@ from rich.live import Live
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from dico._named import short_name
 from dico.analysis import reach_in_words
 from dico.commands._digits import mean_text
 from dico.commands._estimate import iteration_seconds
@@ -58,7 +59,7 @@ def level_table(rows: Sequence[dict[str, Any]], title: str | None = None) -> Tab
     metrics = [name for name in METRICS if any(name in row for row in rows)] or ["snd"]
     # narrow, and folded where that is not enough: no number is cut off
     table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=0)
-    table.add_column(f"desired {_title_of(metrics[-1])}")
+    table.add_column(f"desired {_title_of(metrics[-1])}", overflow="fold")
     varied = [name for name in _varying(rows) if name != "constraint"]
     for name in (*varied, "seeds"):
         table.add_column(name, justify="right")
@@ -76,7 +77,7 @@ def level_table(rows: Sequence[dict[str, Any]], title: str | None = None) -> Tab
     for members in levels.values():
         first = member_of(members[0])
         seeds = str(len({row["member"] for row in members}))
-        cells = [first.constraint, *(text_of(first, name) for name in varied), seeds]
+        cells = [short_name(first.constraint), *(text_of(first, name) for name in varied), seeds]
         for group in groups:
             own = [row for row in members if row.get("group", "") == group]
             cells += [_mean(own, name) for name in (*metrics, *executed, *guaranteed, "reward", *episodes)]
@@ -173,7 +174,7 @@ class PlainProgress(Display):
         self.last = time.monotonic()
         every = by_level(rows)
         shown = _some(every, IN_A_LINE)
-        levels = "; ".join(f"{level}: {_in_a_line(members)}" for level, members in shown.items())
+        levels = "; ".join(f"{short_name(level)}: {_in_a_line(members)}" for level, members in shown.items())
         levels += f" ({len(shown)} of {len(every)} levels)" if len(shown) < len(every) else ""
         remaining = self.population.config.iterations - self.population.iteration
         left = "" if self.compiling else f", {seconds * remaining:.0f} s left"

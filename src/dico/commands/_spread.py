@@ -8,6 +8,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from dico._files import plain
+from dico._named import short_name
 from dico.analysis.statistics import FEWEST
 from dico.commands._digits import scatter_text, spread_text
 from dico.commands._progress import by_level
@@ -76,7 +77,7 @@ def spread_table(levels: Sequence[dict[str, Any]], title: str, metric: str = "sn
         cells = [_cell(level[name]["values"]) for name in names]
         over = level["return"]["over_episodes"]
         group = [level.get("group", "")] if grouped else []
-        table.add_row(level["level"], *group, seeds, *cells, "" if over is None else scatter_text(over))
+        table.add_row(short_name(level["level"]), *group, seeds, *cells, "" if over is None else scatter_text(over))
     return table
 
 

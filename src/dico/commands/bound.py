@@ -7,6 +7,7 @@ from pathlib import Path
 from rich.console import Console
 
 from dico import viz
+from dico._named import is_name
 from dico.bounds import MaxSND, max_snd
 from dico.commands import say, say_where
 from dico.constraints import parse_constraint
@@ -50,7 +51,8 @@ def run(options: Options, console: Console) -> int:
             continue
         _print(best, prefix, console)
         for text, constraint in zip(options.snd, desired, strict=True):
-            say(f"  {text} is {_verdict(constraint.least, best)}", console)
+            asked = f"{text} begins with {constraint.least:g}, which" if is_name(text.strip()) else text
+            say(f"  {asked} is {_verdict(constraint.least, best)}", console)
     if drawn is not None:
         say_where(viz.save_figure(*drawn), console)
     return 0

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
+from statistics import fmean
 
 from rich.console import Console
 from tyro.conf import OmitArgPrefixes, Positional
@@ -31,6 +32,7 @@ MEANS = {
     "exhausted": "the target was not met in time; nearest is",
 }
 """What each outcome means, in words."""
+NO_GAIN = "whether diversity pays is not known"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,7 +100,7 @@ def run(options: Options, console: Console) -> int:
             write_json(scratch, tuned.to_json())
         say_where(path, console)
     say_where(folder / HISTORY, console)
-    for line in _lines(tuned, options, metric.about):
+    for line in _lines(tuned, options, metric.short):
         say(line, console)
     return 0
 
@@ -118,7 +120,7 @@ def _halving(bench: Bench, options: Options, high: float) -> Callable[[], Tuned]
 def _target(bench: Bench, options: Options, high: float) -> Callable[[], Tuned]:
     """The search for a target, in a folder that is there."""
     assert options.target is not None
-    if bench.metric.is_share:
+    if bench.metric.episodes is not None:
         check_number("target", options.target, 0, 1)
     most = options.evaluations
     if options.frames is not None:
@@ -177,20 +179,30 @@ def _draw(bench: Bench, trials: Sequence[Trial], target: tuple[float, float] | N
         bench.say(f'the history is not drawn without {missing.name}: pip install "dico-marl[viz]"')
         return
     config = bench.config
-    about = f"{config.task}, {config.algorithm.upper()}, {config.seeds} seeds for each level"
-    figure = draw_history([trial.to_json() for trial in trials], bench.metric.about, about, target=target)
+    metric, seeds = bench.metric, "1 seed" if config.seeds == 1 else f"{config.seeds} seeds"
+    about = f"{config.task}, {config.algorithm.upper()}, {seeds} for each level"
+    if metric.short != metric.about:
+        about = f"{metric.short}: {metric.about}, {about}"
+    figure = draw_history([trial.to_json() for trial in trials], metric.short, about, target=target)
     save_figure(figure, bench.folder / HISTORY)
 
 
-def _lines(tuned: Tuned, options: Options, about: str) -> list[str]:
+def _lines(tuned: Tuned, options: Options, metric: str) -> list[str]:
     """What came of it, in a few lines."""
-    lines = [] if tuned.answer is None else sentences(tuned.answer, about)
+    lines = [] if tuned.answer is None else sentences(tuned.answer, metric)
     if options.target is not None:
-        known = [value for trial in tuned.history if trial.level == tuned.level for value in trial.values]
-        value = sum(known) / len(known)
+        known = [value for trial in tuned.history if trial.level == tuned.level for value in trial.known]
+        value = fmean(known)
         lines = [
             f"{tuned.outcome}: {MEANS[tuned.outcome]} {tuned.level}, with {value:.4g} for {options.target:g}",
             *lines[1:2],
         ]
+        tolerance = Target(options.target, 1.0, options.tolerance).allowed
+        if tuned.outcome == "exhausted" and abs(value - options.target) <= tolerance:
+            lines.append(
+                f"that is within {tolerance:g}, but its seeds leave it open: give more --evaluations or --seeds"
+            )
+    if tuned.why and not any(tuned.why in line for line in lines):
+        lines.append(tuned.why if tuned.answer is None or tuned.why != tuned.answer.why else f"{NO_GAIN}: {tuned.why}")
     spent = f"{tuned.frames:,} frames on all members together; a dense sweep would have taken {tuned.dense_frames:,}"
     return [*lines, spent]

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from dico._checks import check_choice
-from dico.constraints import parse_constraint
+from dico.constraints import canonical
 from dico.members import NUMBERS, Member, text_of, varying
 from dico.runs.schema import RunError
 
@@ -19,7 +19,7 @@ def select_members(
     for name in numbers:
         check_choice("field", name, NUMBERS)
     wanted = dict(numbers) if seed is None else {"seed": seed, **numbers}
-    text = None if snd is None else parse_constraint(str(snd)).texts()[0]
+    text = None if snd is None else canonical(str(snd))
     found = [
         member
         for member in members

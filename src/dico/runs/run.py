@@ -14,7 +14,7 @@ from torch import Tensor
 
 from dico._checks import check_choice, check_positive
 from dico.analytical import mlp_policy
-from dico.constraints import equal, parse_constraint
+from dico.constraints import canonical, equal
 from dico.dial import DialDiCo, dialled_mlp
 from dico.members import FIELDS, Member
 from dico.policy import DiCo
@@ -269,7 +269,7 @@ class Run:
         if self.config.get("dial"):
             if snd is None:
                 raise RunError(f"{self.folder} has a dial: choose a desired diversity")
-            desired = float(parse_constraint(str(snd)).texts()[0])
+            desired = float(canonical(str(snd)))
             policy_of = lambda name: self.dial(seed, name, **numbers).at(desired)  # noqa: E731
             return export_groups(Path(to), groups, policy_of, {**about, "constraint": str(snd)})
         member = self.member(snd, seed, **numbers)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dico.constraints import parse_constraint
+from dico.constraints import canonical
 
 LARGEST = 10**6
 """No network is wider, no team or observation larger: what asks for more is a mistake, and would take all memory."""
@@ -36,7 +36,7 @@ def is_number(value: Any) -> bool:
 
 def _is_level(value: Any) -> bool:
     try:
-        parse_constraint(value)
+        canonical(value)
     except ValueError:
         return False
     return True

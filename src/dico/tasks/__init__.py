@@ -7,6 +7,7 @@ from dataclasses import fields
 from typing import Any
 
 from dico._checks import check_choice, pairs
+from dico._named import imported
 from dico._trust import FAMILIES, check_of_trusted, check_trusted, trust, trust_named
 from dico.tasks.base import (
     OUTCOMES,
@@ -23,7 +24,7 @@ from dico.tasks.base import (
 )
 from dico.tasks.dispersion import Dispersion
 from dico.tasks.navigation import Navigation, SameGoal
-from dico.tasks.own import imported, name_of, options_of, own
+from dico.tasks.own import name_of, options_of, own
 from dico.tasks.pettingzoo import PARALLEL, PREFIX, pettingzoo
 from dico.tasks.reverse_transport import ReverseTransport
 from dico.tasks.sampling import Sampling

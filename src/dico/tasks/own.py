@@ -1,10 +1,7 @@
 """Tasks of your own: any object with a task's functions, by the name of what makes it."""
 
-import importlib
 import json
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +9,7 @@ from typing import Any
 import torch
 
 from dico._checks import check_positive
+from dico._named import imported
 from dico.random import Random
 from dico.tasks.base import check_groups
 from dico.tasks.scene import Scene
@@ -38,40 +36,6 @@ def own(name: str, **options: Any) -> Any:
         raise ValueError(f"task {name!r} must make an object with {', '.join(FUNCTIONS)}; it lacks {missing[0]}")
     _try(name, task)
     return task
-
-
-def imported(what: str, name: str) -> Any:
-    """What ``module:function`` names, found from the working directory or on PYTHONPATH; ``what`` is for the error.
-
-    >>> imported("metric", "statistics:fmean")([1, 2])
-    1.5
-    """
-    module, _, function = name.partition(":")
-    with _working_directory_first():
-        try:
-            found = getattr(_module(module, function), function.partition(".")[0])
-            for part in function.split(".")[1:]:
-                found = getattr(_check_class(found), part)
-        except (ImportError, AttributeError, ValueError, TypeError) as error:
-            raise ValueError(
-                f"{what} {name!r} cannot be imported ({error}): it must be module:function, found from here or on "
-                "PYTHONPATH"
-            ) from error
-    return found
-
-
-def _check_class(found: Any) -> type:
-    """What dots lead into: classes, and not the modules that a module has imported."""
-    if not isinstance(found, type):
-        raise TypeError(f"dots lead into classes alone, and {found!r} is none")
-    return found
-
-
-def _module(name: str, function: str) -> Any:
-    """A module by its name; of the script that is running, the one that runs, not a second copy of it."""
-    script = sys.modules["__main__"]
-    running = Path(getattr(script, "__file__", None) or "").stem == name
-    return script if running and hasattr(script, function.partition(".")[0]) else importlib.import_module(name)
 
 
 def _try(name: str, task: Any) -> None:
@@ -133,14 +97,3 @@ def name_of(kind: type) -> str:
     if module == "__main__":
         module = Path(getattr(sys.modules["__main__"], "__file__", None) or module).stem  # a notebook has no file
     return f"{module}:{kind.__qualname__}"
-
-
-@contextmanager
-def _working_directory_first() -> Iterator[None]:
-    """Modules beside the user are found, as `python` itself would."""
-    here = str(Path.cwd())
-    sys.path.insert(0, here)
-    try:
-        yield
-    finally:
-        sys.path.remove(here)

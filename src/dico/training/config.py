@@ -8,7 +8,7 @@ from typing import Any
 from dico._checks import check_box, check_choice, check_number, check_positive, check_sequence, check_switch, pairs
 from dico.analytical import DENSITIES
 from dico.boxes import MOST_SHARE
-from dico.constraints import FORMS, final_bounds, parse_constraint
+from dico.constraints import FORMS, canonical, final_bounds
 from dico.kinds import KINDS
 from dico.members import NUMBERS, Member, expand
 from dico.metrics import METRICS
@@ -135,14 +135,14 @@ class Config(Settings):
         known: set[str] = set()
         for text in self.snd:
             try:
-                canonical = parse_constraint(text).texts()[0]
+                level = canonical(text)
             except (ValueError, AttributeError) as error:
                 if isinstance(text, str) and is_scheduled(text):
                     raise
                 raise ValueError(f"snd must hold desired diversities such as {FORMS}, got {text!r}") from error
-            if canonical in known:
+            if level in known:
                 raise ValueError(f"snd must hold each desired diversity once, got {text!r} again")
-            known.add(canonical)
+            known.add(level)
         if self.dial:
             self._check_dial(known)
         if sum(map(is_seeking, known)) == 1:
@@ -199,7 +199,7 @@ class Config(Settings):
         >>> [member.name for member in Config(snd=("1",), seeds=1, vary=("tau=0.1,0.01",)).members]
         ['snd=1,tau=0.1,seed=0', 'snd=1,tau=0.01,seed=0']
         """
-        constraints = [parse_constraint(text).texts()[0] for text in self.snd]
+        constraints = [canonical(text) for text in self.snd]
         seeds = range(self.first_seed, self.first_seed + self.seeds)
         common = {name: float(getattr(self, name)) for name in NUMBERS}
         return expand(constraints, self.varied, seeds, common)

@@ -10,7 +10,7 @@ from dico._checks import check_choice, pairs
 from dico.boxes import Box, obs_quantile_box
 from dico.constraints import Constraint, parse_constraint, stack_constraints, uncontrolled
 from dico.members import Member, controlled_groups
-from dico.schedules import is_scheduled
+from dico.schedules import Named, is_scheduled
 from dico.tasks import Group, from_settings
 from dico.training.config import Config
 from dico.training.experience import Team
@@ -55,6 +55,7 @@ class Population(Counted):
         """All of the configuration's, or those of the indices given."""
         self.task = from_settings(config.task, config.task_options)
         self._check_groups()
+        self._check_schedules()
         self.learners = [self._learner(group, index + 1) for index, group in enumerate(self.task.groups)]
         seeds = [member.seed for member in self.members]
         self.rollout = Rollout(self.task, config.envs, seeds, stream=0, stage=self.stage)
@@ -101,6 +102,11 @@ class Population(Counted):
     def _goals(self) -> Constraint:
         """What the members desire of a controlled group."""
         return stack_constraints([parse_constraint(member.constraint) for member in self.members])
+
+    def _check_schedules(self) -> None:
+        """A function of frames must give a diversity for each batch that is to come."""
+        for schedule in {schedule for schedule in self._goals().schedules if isinstance(schedule, Named)}:
+            schedule.check(k * self.config.frames_per_batch for k in range(self.config.iterations))
 
     def _follow_schedules(self) -> None:
         """Desire what the members' schedules say now, of groups that no longer learn too."""

@@ -20,6 +20,7 @@ from dico.runs import Checkpoint, Run, RunError, Summary, load
 from dico.runs.folder import check_unchanged, read_checkpoints
 from dico.runs.reading import check_own
 from dico.runs.schema import PIECES
+from dico.schedules import check_known_schedules
 from dico.tasks import check_known
 from dico.training.algorithms import ALGORITHMS
 from dico.training.blocks import AnyPopulation, Blocks, enough_memory, make_population, memory_messages
@@ -268,6 +269,7 @@ def read_config(run: Run) -> Config:
     try:
         check_unchanged(run.folder)
         check_known(run.config["task"])
+        check_known_schedules(run.config["snd"])
         return Config.from_json(dict(run.config))
     except (ValueError, TypeError) as error:
         raise RunError(f"{run.folder / 'config.json'} cannot be used: {error}") from None

@@ -21,8 +21,8 @@ class Settings:
     algorithm: str = "ippo"
     """ippo, mappo, iddpg, maddpg, itd3, matd3, isac or masac."""
     snd: tuple[str, ...] = ("0", "0.3", "1", "free")
-    """Desired diversities: 0.3, >=0.3, <=0.5, 0.2..0.5, free, or a schedule such as 0->1@2e6, from 0 to 1 by 2e6
-    frames; each of them with every seed."""
+    """Desired diversities: 0.3, >=0.3, <=0.5, 0.2..0.5, free, a schedule such as 0->1@2e6, from 0 to 1 by 2e6 frames,
+    or module:function, which gives it for the frames so far; each of them with every seed."""
     dial: bool = False
     """Give all desired diversities of a seed the same networks, which take the desired one as an input: a dial, to be
     turned to any value between them (`run.dial().at(0.4)`)."""

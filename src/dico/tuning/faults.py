@@ -1,4 +1,4 @@
-"""What may happen to a team after its training: a task in which an agent fails, sees badly or is weak."""
+"""What may happen to a team after its training: a task in which one agent fails, sees badly or is weak."""
 
 from typing import Any
 
@@ -17,10 +17,11 @@ STREAM = 2000
 
 
 class Faulty(Task[Any]):
-    """A task like another, but for what a subclass changes of actions or observations."""
+    """A task like another, but for what a subclass changes of one agent's actions or observations."""
 
-    def __init__(self, task: Task):
+    def __init__(self, task: Task, agent: int):
         self.task, self.n_agents, self.horizon = task, task.n_agents, task.horizon
+        self.agent = agent
 
     @property
     def groups(self) -> tuple[Group, ...]:
@@ -54,33 +55,36 @@ class Faulty(Task[Any]):
         return self.task.scene(state)
 
 
-class Failed(Faulty):
+class Weak(Faulty):
+    """Of one agent's action half is carried out."""
+
+    share = WEAK
+
+    def step(self, state: Any, actions: Tensor) -> tuple[Any, Tensor, Tensor]:
+        """With the action that there is strength for."""
+        affected = (torch.arange(self.n_agents) == self.agent)[:, None]
+        return self.task.step(state, torch.where(affected, self.share * actions, actions))
+
+
+class Failed(Weak):
     """One agent does nothing: its action is zero."""
 
-    def __init__(self, task: Task, agent: int):
-        super().__init__(task)
-        self.working = (torch.arange(task.n_agents) != agent)[:, None]
-
-    def step(self, state: Any, actions: Tensor) -> tuple[Any, Tensor, Tensor]:
-        """Without the agent's action."""
-        return self.task.step(state, actions * self.working)
-
-
-class Weak(Faulty):
-    """Every action is carried out by half."""
-
-    def step(self, state: Any, actions: Tensor) -> tuple[Any, Tensor, Tensor]:
-        """With the actions that there is strength for."""
-        return self.task.step(state, actions * WEAK)
+    share = 0.0
 
 
 class Noisy(Faulty):
-    r"""Agents see :math:`o + \epsilon`, :math:`\epsilon\sim N(0, 0.2^2)`, the same noise for all members."""
+    r"""One agent sees :math:`o + \epsilon`, :math:`\epsilon\sim N(0, 0.2^2)`, the same noise for every policy."""
 
-    def __init__(self, task: Task, members: int, seed: int):
-        super().__init__(task)
-        self.rng = Random([seed] * members, STREAM)
+    def __init__(self, task: Task, agent: int, seed: int):
+        super().__init__(task, agent)
+        self.rng = Random([seed], STREAM)
 
     def observe(self, state: Any) -> tuple[Tensor, ...]:
-        """With noise on every number."""
-        return tuple(obs + NOISE * self.rng.normal(*obs.shape[1:]) for obs in self.task.observe(state))
+        """With noise on every number that it sees."""
+        return tuple(map(self._blur, self.groups, self.task.observe(state)))
+
+    def _blur(self, group: Group, obs: Tensor) -> Tensor:
+        if self.agent not in group.agents:
+            return obs
+        affected = (torch.tensor(group.agents) == self.agent)[:, None]
+        return obs + affected * NOISE * self.rng.normal(*obs.shape[1:])

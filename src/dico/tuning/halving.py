@@ -26,7 +26,7 @@ from dico.runs import Run
 from dico.training.blocks import make_population
 from dico.training.config import Config
 from dico.training.options import SessionOptions
-from dico.tuning.trials import Bench, Trial, Tuned, text_of_level
+from dico.tuning.trials import Bench, Trial, Tuned, text_of_level, why_left_out
 
 STAGES = (0.25, 0.5, 1.0)
 """Shares of a training after which levels are compared."""
@@ -145,6 +145,8 @@ def maximize(bench: Bench, halving: Halving) -> Tuned:
     for stage, end in enumerate(stage_ends(config)):
         run, trials = bench.train(chosen, end * config.frames_per_batch, after=run, leader=leader)
         leader = max(trials, key=lambda trial: trial.mean).level
+        if not any(trial.known for trial in trials):
+            raise ValueError(why_left_out(trials, bench.metric))
         values = [trial for trial in sorted(trials, key=lambda trial: -trial.mean) if _is_explorer(trial)]
         if stage == 0:
             new = refine(bench.history, leader, halving)
@@ -152,10 +154,11 @@ def maximize(bench: Bench, halving: Halving) -> Tuned:
             bench.say(f"{leader} leads; {', '.join(new)} {'takes' if len(new) == 1 else 'take'} over its networks")
         else:
             chosen = _in_order([trial.level for trial in values[: halving.finalists]])
-    found = answer({trial.level: np.array(trial.values) for trial in trials})
+    found = answer({trial.level: np.array(trial.values) for trial in trials}, bench.metric.episodes)
+    why = "; ".join(filter(None, (found.why, why_left_out(trials, bench.metric))))
     return Tuned(
         found.outcome, found.level, found.low, found.high, found, bench.frames, halving.dense_frames(config),
-        tuple(bench.history),
+        tuple(bench.history), why,
     )  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """What a diversity is chosen by: a number for each trained member, of fresh episodes or of its training."""
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -16,7 +16,7 @@ from dico.analysis import controlled_group, diverged, final
 from dico.analysis.behaviour.playing import Policies, of_members
 from dico.runs import Run
 from dico.runs.episodes import play
-from dico.tasks import OUTCOMES, Task, imported, of_group
+from dico.tasks import OUTCOMES, Group, Task, imported, of_group
 from dico.tuning.faults import Failed, Noisy, Weak
 
 EPISODES = 200
@@ -34,9 +34,20 @@ class Metric:
     about: str
     """What it is, as words under a figure."""
     measure: Measure
-    """Of each member of a run; NaN if it diverged."""
-    is_share: bool = False
-    """Whether it lies between 0 and 1."""
+    """Of each member of a run; NaN if it diverged, or has no value."""
+    episodes: int | None = None
+    """Of how many it is a share, between 0 and 1, if it is one."""
+    undefined: str = ""
+    """Why a member that did not diverge may have no value."""
+
+    @property
+    def short(self) -> str:
+        """As an axis and a sentence have it.
+
+        >>> [METRICS[name].short for name in ("reward", "resilience-noise")]
+        ['reward per step', 'resilience-noise']
+        """
+        return self.about if self.about.startswith(self.name) else self.name.rpartition(":")[2]
 
 
 def find_metric(name: str, task: Task) -> Metric:
@@ -55,7 +66,7 @@ def find_metric(name: str, task: Task) -> Metric:
     """
     if ":" in name:
         return _own(name)
-    found = METRICS[check_choice("metric", name, METRICS)]
+    found = METRICS[check_choice("metric", name, (*METRICS, "module:function"))]
     if name not in OUTCOMES:
         return found
     if getattr(type(task), name, None) in (None, getattr(Task, name)):
@@ -83,7 +94,7 @@ def _own(name: str) -> Metric:
                 raise ValueError(f"metric {name!r} failed for {run.members[member].name}: {error!r}") from error
         return found
 
-    return Metric(name, name.partition(":")[2], measure)
+    return Metric(name, name.partition(":")[2], measure, undefined="the function gave no finite number")
 
 
 def _reward(run: Run) -> Float[np.ndarray, " members"]:
@@ -104,13 +115,15 @@ def _outcome(run: Run, name: str) -> Float[np.ndarray, " members"]:
     return _alone(run, measure)
 
 
-def _resilience(run: Run, faults: Callable[[Task], Sequence[Task]]) -> Float[np.ndarray, " members"]:
-    """The return with a fault, on average over faults, as a share of that without; NaN where there is none to keep."""
-    task = run.task()
+def _resilience(run: Run, fault: Callable[[Task, int], Task]) -> Float[np.ndarray, " members"]:
+    """The return with a fault of one agent, on average over agents, as a share of that without; NaN if that is not
+    above 0. The agents are those of the controlled group, one at a time.
+    """
+    task, team = run.task(), _team(run)
 
     def measure(policies: Policies) -> Float[Tensor, ""]:
         whole = _earned(run, task, policies)
-        kept = torch.stack([_earned(run, faulty, policies) for faulty in faults(task)]).mean()
+        kept = torch.stack([_earned(run, fault(task, agent), policies) for agent in team.agents]).mean()
         return torch.where(whole > 0, kept / whole, torch.nan)
 
     return _alone(run, measure)
@@ -118,10 +131,14 @@ def _resilience(run: Run, faults: Callable[[Task], Sequence[Task]]) -> Float[np.
 
 def _earned(run: Run, task: Task, policies: Policies) -> Float[Tensor, ""]:
     """The controlled group's return, of an agent and an episode on average."""
-    group = next(each for each in task.groups if each.name == controlled_group(run))
     played = play(task, policies, EPISODES, SEED, deterministic=False)
-    reward = of_group(group, played.reward).mean(-1) * played.running
+    reward = of_group(_team(run), played.reward).mean(-1) * played.running
     return _total(reward, played.running)
+
+
+def _team(run: Run) -> Group:
+    """The controlled group."""
+    return next(each for each in run.task().groups if each.name == controlled_group(run))
 
 
 def _total(reward: Float[Tensor, "1 steps episodes"], running: Bool[Tensor, "1 steps episodes"]) -> Float[Tensor, ""]:
@@ -132,28 +149,32 @@ def _alone(run: Run, measure: Callable[[Policies], Float[Tensor, ""]]) -> Float[
     return of_members(run, ["value"], lambda policies: {"value": measure(policies)})["value"]
 
 
+NOTHING_TO_KEEP = "without a fault the return is 0 or less, and no share of that can be kept"
 WRITE = "write a function of a run and a member, and name it as module:function"
 METRICS: dict[str, Metric] = {
     metric.name: metric
     for metric in (
         Metric("reward", "reward per step", _reward),
         Metric("return", "return of an agent and an episode", _return),
-        Metric("success", Task.success_words, partial(_outcome, name="success"), is_share=True),
-        Metric("coverage", Task.coverage_words, partial(_outcome, name="coverage"), is_share=True),
+        Metric("success", Task.success_words, partial(_outcome, name="success"), EPISODES),
+        Metric("coverage", Task.coverage_words, partial(_outcome, name="coverage"), EPISODES),
         Metric(
             "resilience",
             "share of the return that is kept when one agent fails",
-            partial(_resilience, faults=lambda task: [Failed(task, agent) for agent in range(task.n_agents)]),
+            partial(_resilience, fault=Failed),
+            undefined=NOTHING_TO_KEEP,
         ),
         Metric(
             "resilience-noise",
-            "share of the return that is kept when observations are noisy",
-            partial(_resilience, faults=lambda task: [Noisy(task, 1, SEED)]),
+            "share of the return that is kept when the observations of one agent are noisy",
+            partial(_resilience, fault=partial(Noisy, seed=SEED)),
+            undefined=NOTHING_TO_KEEP,
         ),
         Metric(
             "resilience-weak",
-            "share of the return that is kept when actions have half their strength",
-            partial(_resilience, faults=lambda task: [Weak(task)]),
+            "share of the return that is kept when the actions of one agent have half their strength",
+            partial(_resilience, fault=Weak),
+            undefined=NOTHING_TO_KEEP,
         ),
     )
 }

@@ -2,9 +2,10 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from statistics import fmean
 
 import numpy as np
 from jaxtyping import Float
@@ -12,7 +13,7 @@ from jaxtyping import Float
 from dico.analysis import Answer, answer
 from dico.analysis.statistics import mean_interval
 from dico.control import Step, closed_loop_in_batches
-from dico.tuning.trials import Bench, Tuned, text_of_level
+from dico.tuning.trials import Bench, Trial, Tuned, text_of_level, why_left_out
 
 RELATIVE = 0.05
 """What is tolerated if nothing else is said, as a share of the target."""
@@ -46,8 +47,15 @@ class Target:
         )  # fmt: skip
 
 
+class _UnmeasuredError(Exception):
+    """Of some level no seed has a value; the message says why."""
+
+
 def meet(bench: Bench, target: Target) -> Tuned:
-    """Look for the level, one population after another; a level that is asked for again is trained with other seeds."""
+    """Look for the level, one population after another; a level that is asked for again is trained with other seeds.
+
+    Where a level has no value, the search ends with what is known of the others.
+    """
     config, asked = bench.config, Counter()
     frames = config.iterations * config.frames_per_batch
 
@@ -55,44 +63,55 @@ def meet(bench: Bench, target: Target) -> Tuned:
         again = max(asked[level] for level in levels)  # a level is asked for again alone
         asked.update(levels)
         _, trials = bench.train([text_of_level(level) for level in levels], frames, first_seed=again * config.seeds)
+        if not all(trial.known for trial in trials):
+            raise _UnmeasuredError(why_left_out(trials, bench.metric))
         return [trial.values for trial in trials]
 
-    steps: list[Step] = []
-    for batch in target.loop(evaluate):
-        steps += batch
-        nearest = steps[-1].answer
-        bench.say(
-            f"nearest so far: {text_of_level(nearest)} with {_value(steps, nearest):.4g}, of {target.value:g} wanted"
-        )
-    low, high = _around(steps, target.value)
+    outcome, nearest, why = "exhausted", None, ""
+    try:
+        for batch in target.loop(evaluate):
+            outcome, nearest = batch[-1].outcome or "exhausted", _rounded(batch[-1].answer)
+            bench.say(
+                f"nearest so far: {text_of_level(nearest)} with {fmean(_all(bench.history)[nearest]):.4g}, "
+                f"of {target.value:g} wanted"
+            )
+    except _UnmeasuredError as stuck:
+        why, measured = str(stuck), _all(bench.history)
+        if not measured:
+            raise ValueError(why) from None
+        nearest = min(measured, key=lambda level: (abs(fmean(measured[level]) - target.value), level))
+    assert nearest is not None
+    measured = _all(bench.history)
+    low, high = _around(measured, nearest, target.value)
     finest = min((b - a for a, b in pairwise(sorted(asked))), default=target.high)
     dense = math.ceil(target.high / finest) + 1
+    pays = _answer(measured, bench.metric.episodes)
     return Tuned(
-        steps[-1].outcome or "exhausted", text_of_level(steps[-1].answer), low, high, _answer(steps), bench.frames,
-        dense * frames * config.seeds, tuple(bench.history),
+        outcome, text_of_level(nearest), low, high, pays, bench.frames, dense * frames * config.seeds,
+        tuple(bench.history), why or ("" if pays is None else pays.why),
     )  # fmt: skip
 
 
-def _value(steps: list[Step], level: float) -> float:
-    values = _all(steps)[level]
-    return sum(values) / len(values)
+def _rounded(level: float) -> float:
+    """As a member's constraint has it."""
+    return float(text_of_level(level))
 
 
-def _all(steps: list[Step]) -> dict[float, tuple[float, ...]]:
-    """All that was ever measured at each level."""
-    found: dict[float, tuple[float, ...]] = {}
-    for step in steps:
-        found[step.level] = (*found.get(step.level, ()), *step.values)
+def _all(history: Sequence[Trial]) -> dict[float, list[float]]:
+    """All values that were ever measured at each level."""
+    found: dict[float, list[float]] = {}
+    for trial in history:
+        if trial.known:
+            found.setdefault(float(trial.level), []).extend(trial.known)
     return found
 
 
-def _around(steps: list[Step], target: float) -> tuple[float, float]:
+def _around(measured: Mapping[float, Sequence[float]], answer: float, target: float) -> tuple[float, float]:
     """From the answer as far down and up as no level surely misses the target, those that do included.
 
     Surely: the 95 % interval of its mean, or its mean where too few values tell no interval. NaN where all miss it on
     the same side.
     """
-    measured, answer = _all(steps), steps[-1].answer
     ends = {level: _ends(np.array(values)) for level, values in measured.items()}
     if all(low > target for low, _ in ends.values()) or all(high < target for _, high in ends.values()):
         return math.nan, math.nan
@@ -107,7 +126,7 @@ def _ends(values: Float[np.ndarray, " seeds"]) -> tuple[float, float]:
     return (found.effect, found.effect) if math.isnan(found.low) else (found.low, found.high)
 
 
-def _answer(steps: list[Step]) -> Answer | None:
+def _answer(measured: Mapping[float, Sequence[float]], episodes: int | None) -> Answer | None:
     """Whether diversity pays, by all that was measured."""
-    found = {text_of_level(level): np.array(values) for level, values in _all(steps).items()}
-    return answer(found) if len(found) > 1 else None
+    found = {text_of_level(level): np.array(values) for level, values in measured.items()}
+    return answer(found, episodes) if len(found) > 1 else None

@@ -12,6 +12,7 @@ import numpy as np
 from dico._files import plain, write_json
 from dico.analysis import Answer, controlled_metric, final, levels, of_level
 from dico.analysis.gain import as_number
+from dico.analysis.statistics import FEWEST
 from dico.bounds import max_snd
 from dico.experiments import state_of, train_or_go_on
 from dico.members import controlled_groups
@@ -39,17 +40,21 @@ class Trial:
     frames: int
     """Of each member's training when it was measured."""
     values: tuple[float, ...]
-    """The metric of each seed; NaN if it diverged."""
+    """The metric of each seed; NaN if it diverged, or has none."""
     measured: float
     """The diversity that it had, mean over seeds."""
     since: str | None = None
     """The level whose networks it took over when its own training began, if it did."""
 
     @property
+    def known(self) -> list[float]:
+        """The values of the seeds that count."""
+        return [value for value in self.values if math.isfinite(value)]
+
+    @property
     def mean(self) -> float:
         """Over the seeds that count; minus infinity if none does, so that it never leads."""
-        known = [value for value in self.values if math.isfinite(value)]
-        return sum(known) / len(known) if known else -math.inf
+        return sum(self.known) / len(self.known) if self.known else -math.inf
 
     def to_json(self) -> dict[str, Any]:
         """By name; a desired value as a number."""
@@ -74,6 +79,8 @@ class Tuned:
     dense_frames: int
     """What a sweep of all levels at the finest step would have cost."""
     history: tuple[Trial, ...]
+    why: str = ""
+    """What keeps it from telling more, if something does."""
 
     def to_json(self) -> dict[str, Any]:
         """By name; what is not known is null."""
@@ -81,7 +88,7 @@ class Tuned:
         found = {name: None if self.answer is None else getattr(self.answer, name) for name in names}
         return plain({
             "outcome": self.outcome, "level": as_number(self.level), "low": self.low, "high": self.high, **found,
-            "frames": self.frames, "dense_frames": self.dense_frames,
+            "why": self.why or None, "frames": self.frames, "dense_frames": self.dense_frames,
             "history": [trial.to_json() for trial in self.history],
         })  # fmt: skip
 
@@ -156,6 +163,24 @@ class Bench:
         self.history += trials
         self.noted(self.history)
         return run, trials
+
+
+def why_left_out(trials: Iterable[Trial], metric: Metric) -> str:
+    """Why some levels are not compared, if they are not: too few of their seeds have a value.
+
+    A diversity is known of all that did not diverge.
+
+    >>> from dico.tuning.metrics import METRICS
+    >>> trials = [Trial(1, "0", 100, (math.nan,) * 3, 0.0), Trial(1, "1", 100, (0.8, 0.9, 0.7), 1.0)]
+    >>> why_left_out(trials, METRICS["resilience"])
+    '0 is not compared, for too few seeds have a value of resilience there: without a fault the return is 0 or less...'
+    """
+    few = [trial for trial in trials if len(trial.known) < min(FEWEST, len(trial.values))]
+    if not few:
+        return ""
+    undefined = metric.undefined if any(math.isfinite(trial.measured) for trial in few) else ""
+    at = f"{few[0].level} is" if len(few) == 1 else f"{', '.join(trial.level for trial in few)} are"
+    return f"{at} not compared, for too few seeds have a value of {metric.name} there: {undefined or 'seeds diverged'}"
 
 
 def read_request(folder: Path) -> dict[str, Any] | None:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from dico._named import is_name, short_name
 from dico.analysis import bounds_of, controlled_metric, frames, group_fields
 from dico.members import NAMED
 from dico.runs import Run, RunError
@@ -63,6 +64,8 @@ def level_label(level: str) -> str:
 
     >>> [level_label(level) for level in ("0.3", ">=0.3", "<=0.5", "0.2..0.5", "free", "cos:0->1@2e6")]
     ['0.3', '≥ 0.3', '≤ 0.5', '0.2 to 0.5', 'free', 'cos: 0 → 1 @ 2e6']
+    >>> level_label("my_project.schedules:rising")  # without the packages that it is in
+    'schedules:rising'
     >>> level_label(">=0.3, tau=0.1")
     '≥ 0.3, tau=0.1'
     """
@@ -117,6 +120,8 @@ def level_in_words(level: str) -> str:
 def _constraint_label(constraint: str) -> str:
     if constraint == "free":
         return constraint
+    if is_name(constraint):
+        return short_name(constraint)
     if is_scheduled(constraint):
         signs = {"->": " → ", "@": " @ ", ":": ": ", ">=": "≥ ", "<=": "≤ "}
         return re.sub("|".join(signs), lambda found: signs[found[0]], constraint)

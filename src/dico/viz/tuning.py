@@ -34,11 +34,14 @@ def plot_history(
     """
     axes.set_xlabel("desired SND")
     axes.set_ylabel(metric)
-    plain_numbers(axes.yaxis)
+    for axis in (axes.xaxis, axes.yaxis):
+        plain_numbers(axis)
     if target is not None:
         value, tolerance = target
         axes.axhspan(value - tolerance, value + tolerance, color="#f3efe2", linewidth=0, zorder=0.5, gid="target")
-        axes.axhline(value, color=INK, linewidth=1, linestyle=(0, (4, 3)), zorder=1, label=f"target {value:g}")
+        axes.axhline(
+            value, color=INK, linewidth=1, linestyle=(0, (4, 3)), zorder=1, label=f"target {value:g} ± {tolerance:g}"
+        )
     populations = sorted({trial["population"] for trial in history})
     for number in populations:
         own = [trial for trial in history if trial["population"] == number and _known(trial)]

@@ -10,6 +10,7 @@ from benchmarl.experiment import Experiment
 from dico._checks import check_choice, check_number
 from dico.adapters.benchmarl.model import Dico
 from dico.adapters.benchmarl.tasks import DicoClass
+from dico.schedules import Named
 
 
 def check_freeze(freeze: Any) -> dict[str, int]:
@@ -39,6 +40,7 @@ def check_experiment(experiment: Experiment, models: Mapping[str, Dico], freeze:
                 f"model.scale_mapping must be the algorithm's, {used!r}, got {model.settings.scale_mapping!r}"
             )
         _check_heard(model, models)
+        _check_schedule(experiment, model)
     if models and experiment.config.collect_with_grad:
         raise ValueError(
             "experiment.collect_with_grad must be False with model=dico: collecting would renew the estimate"
@@ -64,6 +66,14 @@ def _check_heard(model: Dico, models: Mapping[str, Dico]) -> None:
             f"model.desired_snd={desired} controls no group of two or more agents, with model.groups="
             f"{model.settings.groups} and the groups {sizes}: choose other groups, more agents, or free"
         )
+
+
+def _check_schedule(experiment: Experiment, model: Dico) -> None:
+    """A function of frames must give a diversity for each batch of the experiment, and after the last."""
+    batch, batches = experiment.config.collected_frames_per_batch, experiment.config.get_max_n_iters
+    for schedule in model.goal.schedules:
+        if isinstance(schedule, Named):
+            schedule.check(batch(experiment.on_policy) * k for k in range(batches(experiment.on_policy) + 1))
 
 
 def _check_consumed(task: VmasClass) -> None:

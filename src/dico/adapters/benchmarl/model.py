@@ -34,7 +34,8 @@ class DicoConfig(ModelConfig):
     """
 
     desired_snd: Any = 0.3
-    """Desired diversity: 0.3, >=0.3, <=0.5, 0.2..0.5, free, or a schedule: 0->1@2e6 rises from 0 to 1 by 2e6 frames."""
+    """Desired diversity: 0.3, >=0.3, <=0.5, 0.2..0.5, free, a schedule (0->1@2e6 rises from 0 to 1 by 2e6 frames),
+    or module:function, which gives it for the frames so far."""
     groups: Sequence[str] | None = None
     """Groups whose diversity is controlled; by default every group of two or more agents. Others are free; of a lone
     agent the shared network acts alone."""

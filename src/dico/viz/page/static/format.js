@@ -117,10 +117,12 @@ export function logarithmic([a, b], range) {
   return (value) => along(Math.log(value));
 }
 
-/** A level's text, as short as a legend wants it: a desired diversity, or numbers by name, or both. */
+/** A level's text, as short as a legend wants it: a desired diversity, or numbers by name, or both; of a function of
+ *  frames its module without packages. */
 export function levelLabel(text) {
-  return text.replace(">=", "≥ ").replace("<=", "≤ ").replace("..", " to ").replace(/^(cos|step):/, "$1: ")
-    .replaceAll("->", " → ").replaceAll("@", " @ ");
+  return text.replace(">=", "≥ ").replace("<=", "≤ ").replace("..", " to ")
+    .replaceAll("->", " → ").replaceAll("@", " @ ")
+    .replace(/^(cos|step|seek):(?![a-z_])/i, "$1: ").replace(/^(?:\w+\.)+(?=\w+:[a-z_])/i, "");
 }
 
 /** A level below a heading that names what it is a value of. */
