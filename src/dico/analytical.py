@@ -346,8 +346,8 @@ def mlp_policy(
 def box_snd(policy: AnalyticalDiCo, points: int = 2**14, seed: int = 0) -> Float[Tensor, "*members"]:
     r""":math:`\mathrm{SND}_I` (eq:snd_continuous) of each member's policies, by Sobol points over the box.
 
-    Where a density can draw points, half of them lie as it says, the others evenly, and each counts as much as there are
-    few where it lies: evenly spread points alone would miss the narrow peaks that a density may have.
+    Where a density can draw points, half of them lie as it says, the others evenly, and each counts the less the more
+    of them there are: evenly spread points alone would miss the narrow peaks that a density may have.
 
     Args:
         policy: of one member or of a population.
@@ -373,17 +373,16 @@ def _points_of_box(
     policy: AnalyticalDiCo, points: int, seed: int
 ) -> tuple[Float[Tensor, "*members points o"], Float[Tensor, "*members points"]]:
     """Observations all over the box, and how densely they lie at each, 1 being evenly."""
-    low, high = policy.obs_low, policy.obs_high
+    low, high, density = policy.obs_low, policy.obs_high, policy.density
     unit = torch.quasirandom.SobolEngine(len(low), scramble=True, seed=seed).draw(points, dtype=torch.float64).to(low)
-    unit = unit.repeat(*policy.members, 1, 1)
-    drawn = points // 2 if isinstance(policy.density, AutoregressiveDensity) else 0
-    if drawn:
-        chosen = slice(None) if policy.coordinates is None else policy.coordinates
-        unit[..., -drawn:, chosen] = policy.density.draw(unit[..., -drawn:, chosen])
-    obs = (low + (high - low) * unit).to(next(policy.parameters()).dtype)
-    if not drawn:
-        return obs, torch.ones(obs.shape[:-1], dtype=torch.float64, device=obs.device)
-    return obs, (points - drawn + drawn * policy.density.product(policy._unit(obs)).double()) / points
+    unit, dtype = unit.repeat(*policy.members, 1, 1), next(policy.parameters()).dtype
+    if not isinstance(density, AutoregressiveDensity):
+        return (low + (high - low) * unit).to(dtype), torch.ones_like(unit[..., 0])
+    evenly = points - points // 2
+    chosen = slice(None) if policy.coordinates is None else policy.coordinates
+    unit[..., evenly:, chosen] = density.draw(unit[..., evenly:, chosen])
+    obs = (low + (high - low) * unit).to(dtype)
+    return obs, (evenly + (points - evenly) * density.product(policy._unit(obs)).double()) / points
 
 
 def _named_density(name: str, inputs: int, members: Sequence[int]) -> nn.Module:

@@ -85,8 +85,8 @@ class AutoregressiveDensity(nn.Module):
     def draw(self, even: Float[Tensor, "*members rows d"]) -> Float[Tensor, "*members rows d"]:
         r"""Points that lie as :math:`\prod_k q_k` says, made of points that lie evenly.
 
-        :math:`q_k` is a mixture of hats, one over each end of a bin. A number of ``even`` says which hat, as the weights
-        of all add up to it, and how far between the two the sum is, where under that hat.
+        :math:`q_k` is a mixture of hats, one over each end of a bin. A number of ``even`` says under which of them, the
+        first up to which all weights add up to it, and the share of that one which is needed for it says where.
 
         >>> AutoregressiveDensity(1).draw(torch.tensor([[0.0], [0.5], [1.0]]))
         tensor([[0.0000],
