@@ -185,10 +185,13 @@ def test_a_run_of_a_version_without_coordinates_opens_and_goes_on(runs, tmp_path
     assert resume(run.folder, frames=120).newest.frames == 120
 
 
-@pytest.mark.parametrize("value", ["x", [-1], [0.5], 3, [0, 9], [1]])
-def test_a_folder_with_other_coordinates_than_its_networks_is_told(runs, tmp_path, value):
-    with pytest.raises(ValueError, match=r"coordinates must be|other networks") as error:
-        copy_with(runs["isac"], tmp_path / "run", lambda config: config.update(coordinates=value)).policies()
+@pytest.mark.parametrize(
+    "changed", [*({"coordinates": value} for value in ("x", [-1], [0.5], 3, [0, 9], [1])), {"density": "flow"}], ids=str
+)
+def test_a_folder_with_another_density_than_its_networks_is_told(runs, tmp_path, changed):
+    with pytest.raises(ValueError, match=r"coordinates must be|density must be|other networks") as error:
+        copy_with(runs["isac"], tmp_path / "run", lambda config: config.update(changed)).policies()
+    assert str(tmp_path / "run") in str(error.value)
     assert "\n" not in str(error.value)
 
 
