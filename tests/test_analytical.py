@@ -270,6 +270,8 @@ def test_the_density_may_depend_on_some_coordinates():
     other[..., 1:3] = batch(50, seed=9)[..., 1:3]
     torch.testing.assert_close(policy.allocated(other), share)
     assert share.std() > 0.01
+    low, high = policy.obs_low, policy.obs_high
+    torch.testing.assert_close(policy.density(((obs - low) / (high - low))[..., [3, 0]]), share)  # in that order
     assert box_snd(policy).item() == pytest.approx(0.5, rel=2e-3)
 
 
