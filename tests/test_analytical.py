@@ -347,6 +347,18 @@ def test_where_agents_differ_the_gradient_is_the_formulas():
     torch.testing.assert_close(found, expected, rtol=1e-3, atol=1e-6)
 
 
+def test_the_estimate_of_a_pass_is_what_smooths_its_gradient():
+    policy, obs = make(tau=0.5), batch(16)
+    policy.commit_(torch.tensor(10.0).double())
+    apart = batch(3, seed=2)
+    for options in ({}, {"on": apart}):
+        params, snd_hat = policy.forward_and_estimate(obs, **options)
+        found = gradients(params.square().sum(), policy)
+        torch.testing.assert_close(found, gradients(policy(obs, snd_hat).square().sum(), policy))
+        kept = gradients(policy(obs).square().sum(), policy)
+        assert not all(torch.allclose(one, other) for one, other in zip(found, kept, strict=True))
+
+
 @pytest.mark.parametrize(("text", "inward"), [("<=0.01", 1), (">=10", -1)])
 def test_an_inequality_lets_the_deviations_back_inside(text, inward):
     """By the common size of all deviations, a loss falls if they shrink (+1) or grow (-1)."""
