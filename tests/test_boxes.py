@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from dico.analytical import AnalyticalDiCo
+from dico.analytical import AnalyticalDiCo, box_snd
 from dico.boxes import ROOM, obs_quantile_box, over_the_box
 from dico.constraints import equal
 from dico.policy import DiCo
@@ -54,3 +54,12 @@ def test_what_is_measured_over_a_box_is_of_each_member_and_of_nobody_without_one
     assert found["snd_box"].tolist() == pytest.approx([0.3, 0.6], rel=1e-5)
     assert found["outside"].tolist() == [0.5, 0]
     assert over_the_box(DiCo.mlp(2, 1, 2, 0.3), torch.zeros(1, 1), seed=0) == {}
+
+
+def test_each_seed_measures_over_a_box_at_other_points(monkeypatch):
+    monkeypatch.setattr("dico.boxes.BOX_POINTS", 8)
+    policy = AnalyticalDiCo.mlp(2, 1, 2, 0.3, obs_low=[-1], obs_high=[1])
+    torch.nn.init.normal_(policy.density.mlp[-1].bias)
+    first, other = (over_the_box(policy, torch.zeros(1, 1), seed)["snd_box"] for seed in (3, 4))
+    assert torch.equal(first, box_snd(policy, 8, seed=3))
+    assert not torch.equal(first, other)

@@ -57,17 +57,18 @@ class AnalyticalDiCo(DiCo):
 
     **Centring.** :math:`\bar\pi_{h,i}` is the deviation less what all agents have in common at o: the mean of their
     means, and of their standard deviations the least (so that none gets below the shared one). SND is the same, and
-    no mean moves by more than :math:`\frac{n-1}{2}f(o)`, however small :math:`\mathrm{SND}_o` is.
+    no mean moves by more than :math:`\frac{n-1}{2}f(o)`, however small :math:`\mathrm{SND}_o` is. Below 1e-6 it is too
+    small to scale by: there, at few observations of networks that differ at all, agents differ by less than f(o).
 
     **Smoothing.** The formula's gradient grows as :math:`1/\mathrm{SND}_o` towards where agents agree, and for two
     agents with one action it is 0 elsewhere: they could never change sides. So outputs are the formula's, exactly, and
     gradients those of :math:`f\,\bar\pi_{h,i}/\sqrt{\mathrm{SND}_o^2+\epsilon^2}`, with :math:`\epsilon` a tenth of
-    ``snd_hat``: finite where all agents coincide, and within about a percent elsewhere. Outputs smoothed in this way
-    would fall half a percent short of the desired diversity.
+    ``snd_hat``: finite where all agents coincide, and within about a percent where :math:`\mathrm{SND}_o` is
+    ``snd_hat`` or more. Outputs smoothed in this way would fall half a percent short of the desired diversity.
 
     **Inequalities** hold at each observation: :math:`f=\mathrm{clamp}(\mathrm{SND}_o,\,lo\,q,\,hi\,q)`, whose mean
-    over the box is within [lo, hi] because that of q is 1. They exclude no policies: those with an
-    :math:`\mathrm{SND}_I` within the bounds are left as they are by :math:`q=\mathrm{SND}_o/\mathrm{SND}_I`. A free
+    over the box is within [lo, hi] because that of q is 1. They exclude nothing that q can follow: deviations with an
+    :math:`\mathrm{SND}_I` within the bounds keep their size by :math:`q=\mathrm{SND}_o/\mathrm{SND}_I`. A free
     member is :math:`\pi_h+\pi_{h,i}`, as in DiCo. A function g has no such form.
 
     Args:

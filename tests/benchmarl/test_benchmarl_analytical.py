@@ -104,6 +104,9 @@ BAD = {
     "task=dico/tag": "model.obs_low and model.obs_high must be given for dico/tag, whose observations have no known",
     "task=vmas/balance": "or model.obs_quantile=0.01 takes them from a first rollout",
     "model.density=finn task.n_agents=4": "density='finn' takes at most 6 observed numbers, got 8: name",
+    f"model.obs_low={[-1] * 4} model.obs_high={[1] * 4} model.obs_quantile=0.01".replace(", ", ","): (
+        "model.obs_quantile must be null where model.obs_low is given, got 0.01"
+    ),
     "model.obs_low=[-1,-1] model.obs_high=[1,1]": "obs_low and obs_high must hold obs_dim=4 numbers each, got 2",
 }
 

@@ -185,16 +185,30 @@ def test_a_run_of_a_version_without_coordinates_opens_and_goes_on(runs, tmp_path
     assert resume(run.folder, frames=120).newest.frames == 120
 
 
-@pytest.mark.parametrize("value", ["x", [-1], [0.5], 3, [0, 9], [1]])
-def test_a_folder_with_other_coordinates_than_its_networks_is_told(runs, tmp_path, value):
-    with pytest.raises(ValueError, match=r"coordinates must be|other networks") as error:
-        copy_with(runs["isac"], tmp_path / "run", lambda config: config.update(coordinates=value)).policies()
+@pytest.mark.parametrize(
+    "changed", [*({"coordinates": value} for value in ("x", [-1], [0.5], 3, [0, 9], [1])), {"density": "flow"}], ids=str
+)
+def test_a_folder_with_another_density_than_its_networks_is_told(runs, tmp_path, changed):
+    with pytest.raises(ValueError, match=r"coordinates must be|density must be|other networks") as error:
+        copy_with(runs["isac"], tmp_path / "run", lambda config: config.update(changed)).policies()
+    assert str(tmp_path / "run") in str(error.value)
     assert "\n" not in str(error.value)
 
 
 def test_the_last_table_tells_what_is_guaranteed(runs):
     headers = [column.header for column in level_table(runs["ippo"].rows()[-3:]).columns]
     assert headers[2:5] == ["measured SND", "SND over the box", "share outside"]
+
+
+def test_the_last_table_has_no_box_for_a_group_without_one():
+    first = {"member": 0, "constraint": "0.5", "seed": 0, "group": "adversary", "snd": 0.4, "reward": 1.0}
+    rows = [first | {"snd_box": 0.5, "outside": 0.1}, first | {"group": "agent"}]
+    shown = {column.header: list(column.cells) for column in level_table(rows).columns}
+    assert [name for name in shown if "box" in name or "outside" in name] == [
+        "adversary SND over the box",
+        "adversary share outside",
+    ]
+    assert all(cell for (cell,) in shown.values())
 
 
 def test_the_page_does_not_take_it_for_empirical_control(runs):
@@ -282,7 +296,8 @@ def test_the_plan_of_a_box_of_quantiles_needs_no_memory():
 
 
 def test_the_plan_knows_of_the_density():
-    assert Plan.of(config(**GOALS)).working > Plan.of(config(**(GOALS | {"control": "empirical"}))).working
+    few = Plan.of(config(**GOALS, coordinates=(0,))).working
+    assert Plan.of(config(**GOALS)).working > few > Plan.of(config(**(GOALS | {"control": "empirical"}))).working
 
 
 BAD = {

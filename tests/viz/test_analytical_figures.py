@@ -113,7 +113,12 @@ def test_the_page_holds_both(run):
     assert [panel["level"] for panel in shown["maps"]["unscaled"]] == ["0", "0.5", "free"]
     about = {metric["key"]: metric["about"] for metric in found["metrics"]}
     assert about["tracking"] == "Of the SND over the box, relative to the desired one."
+    titles = [column["title"] for column in found["columns"]]
+    assert titles[:2] == ["SND over the box", "executed SND"]
+    for row in shown["summary"][:2]:
+        assert row["more"]["snd_box"][0] == pytest.approx(float(row["level"]), rel=0.05)
     other = payload([trained("navigation")])
+    assert "SND over the box" not in [column["title"] for column in other["columns"]]
     assert not {"snd_box", "outside"} & other["runs"][0]["curves"].keys()
     assert other["runs"][0]["maps"]["unscaled"] == []
     both = {metric["key"]: metric["about"] for metric in payload([run, trained("navigation")])["metrics"]}
@@ -130,7 +135,11 @@ def test_the_page_draws_both(run, tmp_path, opened):
     assert page.locator("[data-maps=unscaled] .map").count() == 3
     assert page.locator("[data-chart=snd_box] .desired").count() == 2
     assert "before they are scaled" in page.locator("#maps").inner_text()
+    heads = page.locator(".summary th[scope=col]").all_inner_texts()
+    assert heads[3:6] == ["measured SND", "SND over the box", "executed SND"]
+    assert "the mean of f over a box" in page.locator("#over-box").inner_text()
     other = opened(write_report(trained("navigation"), tmp_path / "other.html"))
+    assert not other.locator("#over-box").is_visible()
     assert other.locator(".map").count() == 3
     assert not other.locator("[data-maps=unscaled]").is_visible()
     assert "scaled" not in other.locator("#maps").inner_text()

@@ -68,9 +68,9 @@ def level_table(rows: Sequence[dict[str, Any]], title: str | None = None) -> Tab
     guaranteed = [name for name in BOX if any(name in row for row in rows)]
     executed = ["snd_acted"] if any("snd_acted" in row for row in rows) and not guaranteed else []  # or no room is left
     titles = [*(f"measured {_title_of(metric)}" for metric in metrics), *(["executed SND"] if executed else [])]
-    titles += [BOX[name] for name in guaranteed]
+    over = {group: guaranteed if any("snd_box" in row for row in _of(group, rows)) else [] for group in groups}
     for group in groups:
-        for name in (*titles, "reward per step", *episodes):
+        for name in (*titles, *(BOX[name] for name in over[group]), "reward per step", *episodes):
             table.add_column(f"{group} {name}".strip(), justify="right", overflow="fold")
     for name in told:
         table.add_column(name, justify="right", overflow="fold")
@@ -79,8 +79,8 @@ def level_table(rows: Sequence[dict[str, Any]], title: str | None = None) -> Tab
         seeds = str(len({row["member"] for row in members}))
         cells = [short_name(first.constraint), *(text_of(first, name) for name in varied), seeds]
         for group in groups:
-            own = [row for row in members if row.get("group", "") == group]
-            cells += [_mean(own, name) for name in (*metrics, *executed, *guaranteed, "reward", *episodes)]
+            shown = (*metrics, *executed, *over[group], "reward", *episodes)
+            cells += [_mean(_of(group, members), name) for name in shown]
         table.add_row(*cells, *(_mean(members, name) for name in told))
     return table
 
@@ -234,11 +234,15 @@ def _in_a_line(rows: Sequence[dict[str, Any]]) -> str:
     >>> _in_a_line([row | {"group": "adversary"}, row | {"group": "agent", "reward": -1.0, "snd": 0.0}])
     'adversary reward 1.0000 snd 0.5000, agent reward -1.0000 snd 0.0000'
     """
-    groups = dict.fromkeys(row.get("group", "") for row in rows)
-    each = {group: [row for row in rows if row.get("group", "") == group] for group in groups}
+    each = {group: _of(group, rows) for group in dict.fromkeys(row.get("group", "") for row in rows)}
     return ", ".join(
         f"{group} reward {_mean(own, 'reward')} snd {_mean(own, 'snd')}".strip() for group, own in each.items()
     )
+
+
+def _of(group: str, rows: Sequence[dict[str, Any]]) -> Rows:
+    """The rows of a group, or where there is but one of the team."""
+    return [row for row in rows if row.get("group", "") == group]
 
 
 def _some(levels: Mapping[str, Rows], most: int) -> dict[str, Rows]:

@@ -306,6 +306,8 @@ class Run:
             self._check_size(group, saved)
             policy = self._build(group, members=(len(chosen),))
             policy.load_state_dict({name: v if name in COMMON else v[chosen] for name, v in saved.items()})
+        except ValueError as error:
+            raise RunError(f"{self.folder} cannot be used: {error}") from None
         except (RuntimeError, LookupError) as error:
             reason = str(error).splitlines()[-1].strip()
             raise RunError(f"{newest.folder} holds other networks than {self.folder} tells of: {reason}") from None

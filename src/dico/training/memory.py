@@ -21,7 +21,7 @@ COPIES = 6
 COMPARED_COPIES = 3
 """And so many of each row that agents are compared at: nearly all rows of a large team. Both fit measurements."""
 DENSITY_UNITS = 256
-"""Hidden units of analytical control's density for each row and number observed, about as many for either."""
+"""Hidden units of analytical control's density for each row and number it depends on, about as many for any."""
 ALONGSIDE = 2**30
 """Bytes that CUDA, its libraries and captured graphs take beside the tensors."""
 FILLED = 0.9
@@ -114,7 +114,7 @@ def _working(learner: Learner) -> int:
         updating = max(updating, (COPIES + COMPARED_COPIES) * frames * n * n)
     measuring = 3 * measured_frames(n) * (n + n * n)  # without a backward pass
     hidden = max(config.hidden, default=1) * len(config.hidden)
-    density = n * learner.team.obs_dim * DENSITY_UNITS if over_box else 0
+    density = n * len(config.coordinates or range(learner.team.obs_dim)) * DENSITY_UNITS if over_box else 0
     updating = hidden * updating + COPIES * frames * density
     measuring = hidden * measuring + 3 * measured_frames(n) * density
     # every captured graph has memory of its own

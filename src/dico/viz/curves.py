@@ -221,7 +221,7 @@ def plot_action_bound_violation(axes: Axes, run: Run, stat: str = "mean", *, see
         The axes.
     """
     axes.set_title("Action-bound violation")
-    axes.set_ylabel("distance outside the box")
+    axes.set_ylabel("distance outside the action box")
     return from_zero(plot_levels(axes, run, "action_bound_violation", stat, seeds))
 
 

@@ -95,6 +95,8 @@ def _with_box(model: ModelConfig, task: TaskClass, saved: Mapping[str, Any]) -> 
     """Analytical control with its box; a restored experiment keeps its own, whatever a rollout would give here."""
     if not isinstance(model, DicoAnalyticalConfig):
         return model
+    if model.obs_low is not None and model.obs_quantile is not None:
+        raise ValueError(f"model.obs_quantile must be null where model.obs_low is given, got {model.obs_quantile}")
     low, high = (saved.get("terms", {}).get(f"model.{name}") for name in ("obs_low", "obs_high"))
     return model.over(task) if low is None or model.obs_low is not None else replace(model, obs_low=low, obs_high=high)
 

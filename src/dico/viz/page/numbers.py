@@ -31,6 +31,8 @@ FEWEST = 20
 """Iterations of a curve, however many levels there are."""
 MOMENTS = 50
 """And distances between agents to so many."""
+BESIDE = {"snd_box": "SND over the box", "snd_acted": "executed SND"}
+"""Further diversities of the controlled group, and what the table calls them."""
 MATRIX_FROM = 3
 """From so many agents on, who differs from whom is worth a matrix."""
 
@@ -187,7 +189,7 @@ def columns(runs: Sequence[Run]) -> list[dict[str, Any]]:
     >>> [column["title"] for column in columns([run])]
     ['executed SND', 'return', 'success', 'coverage']
     """
-    titles = {"snd_acted": "executed SND"} | {name: name for run in runs for name in analysis.outcomes(run)}
+    titles = {**BESIDE, **{name: name for run in runs for name in analysis.outcomes(run)}}
     titles = {key: title + group_suffix(runs) for key, title in titles.items()}
     titles |= {key: f"reward per step ({name}, not controlled)" for run in runs for key, name in _others(run).items()}
     told = {name for run in runs for name in _finals_beside(run)}
@@ -203,7 +205,7 @@ def _others(run: Run) -> dict[str, str]:
 def _finals_beside(run: Run) -> dict[str, Float[np.ndarray, " members"]]:
     """What each member ended with, besides what every summary has."""
     told = {name for row in run.rows() if row.get("group") in (None, analysis.controlled_group(run)) for name in row}
-    names = [name for name in ("snd_acted", *analysis.outcomes(run)) if name in told]
+    names = [name for name in (*BESIDE, *analysis.outcomes(run)) if name in told]
     found = {name: analysis.final(run, name) for name in names}
     for key, group in _others(run).items():
         values = run.metric("reward", group).numpy()

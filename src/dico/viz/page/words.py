@@ -156,7 +156,10 @@ def metrics(runs: Sequence[Run], metric: str) -> list[dict[str, Any]]:
         _metric("reward", "Reward per step", "Mean reward per step and agent of the collected batch.", least=None),
         *_outcomes(runs),
         _metric(
-            "outside", "Outside the box", "Share of the collected observations, where nothing holds.", percent=True
+            "outside",
+            "Outside the box",
+            "Share of the collected observations, where nothing is guaranteed.",
+            percent=True,
         ),
         _metric("snd_box", "SND over the box", over_box, desired=True),
         _metric("diversity", f"Measured {metric}", measured, desired=True),

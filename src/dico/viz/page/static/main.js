@@ -35,6 +35,7 @@ document.getElementById("report").append(...parts);
 document.getElementById("contents").append(...parts.map((part) =>
   element("a", { href: `#${part.id}` }, part.querySelector("h2").textContent)));
 document.getElementById("footer").textContent = report.footer;
+document.getElementById("over-box").hidden = !report.runs.some((run) => run.curves.snd_box);
 document.getElementById("project").append(...projectLink(report.project));
 explainStatic();
 

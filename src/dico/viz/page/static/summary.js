@@ -88,14 +88,14 @@ function columnsOf({ metric, grouping, columns }, rows) {
   };
   const more = columns.map(({ key, title, percent }) =>
     ({ name: title, show: aligned((row) => row.more[key] ?? UNKNOWN, percent) }));
-  const acted = more.filter((_, k) => columns[k].key === "snd_acted");
+  const diversities = more.filter((_, k) => columns[k].key.startsWith("snd_"));
   const shown = [
     { name: `${grouping.sample}s`, show: ({ seeds }) => String(seeds) },
     { name: `reward per step${grouping.of}`, show: aligned(({ reward }) => reward) },
     { name: `measured ${metric}${grouping.of}`, show: aligned(({ diversity }) => diversity) },
-    ...acted,
+    ...diversities,
     { name: `tracking error${grouping.of}`, show: aligned(({ tracking }) => tracking, true) },
-    ...more.filter((each) => !acted.includes(each)),
+    ...more.filter((each) => !diversities.includes(each)),
   ];
   const diverged = { name: "diverged", show: (row) => String(row.diverged) };
   return rows.some((row) => row.diverged) ? [...shown, diverged] : shown;
