@@ -149,10 +149,10 @@ def test_the_mean_over_the_cube_is_one_at_the_start_and_after_fitting(d, signed)
     finn, u = make(d, signed=signed), sobol(d)
     start = finn(u).detach()
     fitted = fit(finn, ridge, steps=100)(u).detach()
-    assert abs(start - 1).max() < 0.1
+    assert start.min() > 0.5
     assert abs(start.mean() - 1) < 1e-3
     assert abs(fitted.mean() - 1) < 1e-3
-    assert fitted.std() > 10 * start.std()
+    assert (fitted - start).std() > 0.1
 
 
 @pytest.mark.parametrize("d", [3, 5, 6])
@@ -224,9 +224,10 @@ def test_the_gradient_reaches_u_and_every_parameter():
 def test_draws_anew_from_given_numbers():
     finn = perturb(make(2, (4, 4), members=(2,)), 1.0)
     finn.reset_parameters(lambda shape: torch.rand(shape[1:], generator=torch.Generator().manual_seed(0)))
-    q = finn(torch.rand(10, 2).expand(2, 10, 2))
+    q = finn(sobol(2, 10).expand(2, -1, 2))
     assert torch.equal(q[0], q[1])
-    assert q.mean().item() == pytest.approx(1, abs=0.1)
+    assert q.mean().item() == pytest.approx(1, abs=0.01)
+    assert 0.5 < q.min()
 
 
 @pytest.mark.parametrize("hidden", DEPTHS, ids=str)

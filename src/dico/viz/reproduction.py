@@ -54,13 +54,18 @@ def keep_run(run: Run, path: Path, command: str = "") -> None:
 
 
 def summaries(folder: Path) -> list[Run]:
-    """The summaries of a folder, in the order of the paper's experiments; files of other kinds are passed over."""
+    """The summaries of a folder, those at the paper's settings first, in the order of its experiments."""
     found = [load(path) for path in sorted(folder.glob("*/*.json")) if is_summary(path)]
     if not found:
         raise RunError(f"{folder} has no summaries (PRESET/NAME.json) yet: dico reproduce writes them")
     order = list(dict.fromkeys(each.experiment for each in CLAIMS))
     rank = {name: k for k, name in enumerate(order)}
-    return sorted(found, key=lambda run: (rank.get(run.config["task"], len(rank)), run.folder.parent, run.folder.stem))
+
+    def place(run: Run) -> tuple[bool, Path, int, str]:
+        preset = run.folder.parent
+        return preset.name != "paper", preset, rank.get(run.config["task"], len(rank)), run.folder.stem
+
+    return sorted(found, key=place)
 
 
 def markdown(judged: Sequence[Judged]) -> str:
