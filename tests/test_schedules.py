@@ -126,6 +126,7 @@ def mine(tmp_path, monkeypatch):
         "def leaving(frames):\n    raise SystemExit(0)\n"
         "def two_numbers(frames):\n    import torch\n    return torch.tensor([0.1, 0.2])\n"
         "number = 3\n"
+        "from posix import nice\n"
     )
     monkeypatch.setenv("DICO_TRUST", "")
     monkeypatch.chdir(tmp_path)
@@ -195,6 +196,8 @@ def test_a_text_is_read_without_running_what_it_names():
     assert "my_schedules" not in sys.modules
     parse_constraint("my_schedules:rising")
     check_known_schedules(["0.3", "my_schedules:rising"])
+    with pytest.raises(ValueError, match="is of posix, which my_schedules has only imported"):
+        check_known_schedules(["my_schedules:nice"])
 
 
 def test_constant_and_scheduled_members_live_in_one_population():
