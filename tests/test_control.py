@@ -254,3 +254,15 @@ def test_breaking_out_costs_no_further_evaluation():
         if abs(step.error) < 1.0:
             break
     assert asked == [0.0]
+
+
+def test_the_same_seeds_again_are_no_proof_and_are_not_asked_a_third_time():
+    asked = []
+
+    def evaluate(level):
+        asked.append(level)
+        return level - 0.04, level + 0.04  # two seeds, always the same
+
+    *_, last = closed_loop(evaluate, target=0.5, high=1.0)
+    assert last.outcome == "exhausted"
+    assert max(asked.count(level) for level in asked) == 2

@@ -123,7 +123,10 @@ def mine(tmp_path, monkeypatch):
         "def nothing(frames):\n    return None\n"
         "def several(frames):\n    return [0.1, 0.2]\n"
         "def broken(frames):\n    return 1 / (1 - frames)\n"
+        "def leaving(frames):\n    raise SystemExit(0)\n"
+        "def two_numbers(frames):\n    import torch\n    return torch.tensor([0.1, 0.2])\n"
         "number = 3\n"
+        "from posix import nice\n"
     )
     monkeypatch.setenv("DICO_TRUST", "")
     monkeypatch.chdir(tmp_path)
@@ -152,6 +155,8 @@ def test_a_function_may_be_named():
         ("switch", "gives after 0 frames must be a number, got True"),
         ("nothing", "gives after 0 frames must be a number, got None"),
         ("several", r"gives after 0 frames must be a number, got \[0.1, 0.2\]"),
+        ("two_numbers", r"gives after 0 frames must be a number, got tensor\(\[0.1000, 0.2000\]\)"),
+        ("leaving", r"schedule 'my_schedules:leaving' failed after 0 frames: SystemExit\(0\)"),
         ("broken", r"schedule 'my_schedules:broken' failed after 1 frames: ZeroDivisionError"),
         ("number", "schedule 'my_schedules:number' must be a function of frames, got 3"),
         ("nowhere", "schedule 'my_schedules:nowhere' cannot be imported"),
@@ -160,6 +165,24 @@ def test_a_function_may_be_named():
 def test_what_a_named_function_gives_is_checked_whenever_it_is_asked(name, message):
     with pytest.raises(ValueError, match=message) as caught:
         parse_constraint(f"my_schedules:{name}").at_(1)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("def rising(:", r"\(invalid syntax \(my_broken.py, line 1\)\)"),
+        ("undefined", r"\(NameError\(\"name 'undefined' is not defined\"\)\)"),
+        ("raise RuntimeError('one' + chr(10) + 'two')", r"RuntimeError\('one.ntwo'\)"),
+        ("raise SystemExit(0)", r"SystemExit\(0\)"),
+    ],
+)
+def test_a_module_that_fails_when_it_is_imported_is_told_in_a_line(tmp_path, monkeypatch, body, said):
+    (tmp_path / "my_broken.py").write_text(body)
+    monkeypatch.setenv("DICO_TRUST", "")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match=f"'my_broken:rising' cannot be imported .*{said}.*: it must") as caught:
+        parse_constraint("my_broken:rising")
     assert "\n" not in str(caught.value)
 
 
@@ -173,6 +196,8 @@ def test_a_text_is_read_without_running_what_it_names():
     assert "my_schedules" not in sys.modules
     parse_constraint("my_schedules:rising")
     check_known_schedules(["0.3", "my_schedules:rising"])
+    with pytest.raises(ValueError, match="is of posix, which my_schedules has only imported"):
+        check_known_schedules(["my_schedules:nice"])
 
 
 def test_constant_and_scheduled_members_live_in_one_population():

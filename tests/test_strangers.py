@@ -6,6 +6,7 @@ import pickle
 import shutil
 import subprocess
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -82,6 +83,25 @@ def test_a_schedule_that_only_the_folder_names_is_not_imported(capsys, folder, b
     if name == "resume":
         assert "schedule 'planted:rising' is code of its own" in err
         assert "DICO_TRUST=planted" in err
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("settings.toml", 'snd = ["0.3", "planted:rising"]'),
+        ("settings.toml", 'snd = "planted:rising"'),
+        ("settings.toml", 'snd = " planted:rising "'),
+        ("settings.json", json.dumps(asdict(preset("quick", "navigation", snd=("planted:rising",))))),
+    ],
+)
+def test_a_schedule_that_only_a_file_of_settings_names_is_not_imported(capsys, beside, name, text):
+    (beside / "planted.py").write_text("open('trace', 'w')\ndef rising(frames):\n    return 0.3\n")
+    (beside / name).write_text(text)
+    status, _, err = command(capsys, "train", "--config", name, "--run", "run")
+    assert not (beside / "trace").exists()
+    assert status == 2
+    assert "DICO_TRUST=planted" in err
+    assert not (beside / "run").exists()
 
 
 @pytest.mark.unchecked

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+NOT_FOUND = (ImportError, AttributeError, SyntaxError, TypeError, ValueError)
+"""Errors whose messages say by themselves why nothing is found by a name."""
 _NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 
 
@@ -43,9 +45,10 @@ def imported(what: str, name: str) -> Any:
             found = getattr(_module(module, function), function.partition(".")[0])
             for part in function.split(".")[1:]:
                 found = getattr(_check_class(found), part)
-        except (ImportError, AttributeError, ValueError, TypeError) as error:
+        except (Exception, SystemExit) as error:  # a module may do anything when it is imported
+            said = error if isinstance(error, NOT_FOUND) else repr(error)
             raise ValueError(
-                f"{what} {name!r} cannot be imported ({error}): it must be module:function, found from here or on "
+                f"{what} {name!r} cannot be imported ({said}): it must be module:function, found from here or on "
                 "PYTHONPATH"
             ) from error
     return found

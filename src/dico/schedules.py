@@ -4,6 +4,7 @@ import math
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -121,7 +122,7 @@ class Named:
         function = self._function()
         try:
             given = function(frames)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise ValueError(f"schedule {self.name!r} failed after {frames:,} frames: {error!r}") from error
         value = _as_diversity(f"what schedule {self.name!r} gives after {frames:,} frames", given)
         return value, value
@@ -148,16 +149,17 @@ class Named:
 
 def _as_diversity(what: str, value: Any) -> float:
     """A number of whatever library as a diversity."""
-    value = value.item() if callable(getattr(value, "item", None)) else value
+    with suppress(AttributeError, RuntimeError, TypeError, ValueError):  # not one number of a library: told below
+        value = value.item()
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError(f"{what} must be a number, got {value!r}")
     check_diversity(what, value)
     return float(value)
 
 
-def check_known_schedules(texts: Iterable[Any]) -> None:
+def check_known_schedules(texts: Iterable[str]) -> None:
     """An error if one of a folder's constraints is a function of a module that nobody has named."""
-    for name in (text.strip() for text in texts if isinstance(text, str)):
+    for name in (text.strip() for text in texts):
         if is_name(name):
             check_trusted("schedule", name)
             check_of_trusted("schedule", name, imported("schedule", name))

@@ -1,6 +1,7 @@
 """Members that follow a schedule: beside others, alone, in blocks, killed and resumed."""
 
 import shutil
+import sys
 from dataclasses import replace
 
 import pytest
@@ -117,6 +118,7 @@ def mine(tmp_path, monkeypatch):
     """A module of the user's: the ramp as a function, and one that fails late."""
     (tmp_path / "my_ramps.py").write_text(
         "def ramp(frames):\n    return min(0.2 + 0.6 * frames / 60, 0.8)\n"
+        "asked = []\ndef told(frames):\n    asked.append(frames)\n    return 0.3\n"
         "def late(frames):\n    return 0.3 if frames < 80 else float('nan')\n"
     )
     monkeypatch.setenv("DICO_TRUST", "")
@@ -150,6 +152,16 @@ def test_a_run_with_a_named_function_resumes_exactly_if_it_is_trusted(tmp_path, 
     dico.resume(trained.folder)
     assert metrics(trained.folder) == expected
     assert all(torch.equal(value, tensors[name]) for name, value in final_tensors(trained.folder).items())
+
+
+@pytest.mark.usefixtures("mine")
+def test_while_it_trains_a_named_function_is_asked_for_the_batch_at_hand_alone():
+    trained = population(snd=("my_ramps:told", "free"), seeds=1)
+    asked = sys.modules["my_ramps"].asked
+    for frames in (0, 40, 80):
+        asked.clear()
+        trained.iterate()
+        assert asked == [frames]
 
 
 @pytest.mark.usefixtures("mine")

@@ -145,6 +145,7 @@ def test_your_own_metric(tmp_path, monkeypatch):
     (tmp_path / "my_metric.py").write_text(
         "def seed(run, member):\n    return 10 * member.seed + len(run.members)\n"
         "def broken(run, member):\n    return 1 / 0\n"
+        "def leaving(run, member):\n    raise SystemExit(0)\n"
         "def alone(run):\n    return 1\n"
         "number = 3\n"
     )
@@ -153,6 +154,8 @@ def test_your_own_metric(tmp_path, monkeypatch):
     assert find_metric("my_metric:seed", run.task()).measure(run).tolist() == [2, 12]
     with pytest.raises(ValueError, match=r"'my_metric:broken' failed for snd=0\.5,seed=0: ZeroDivisionError"):
         find_metric("my_metric:broken", run.task()).measure(run)
+    with pytest.raises(ValueError, match=r"'my_metric:leaving' failed for snd=0\.5,seed=0: SystemExit\(0\)"):
+        find_metric("my_metric:leaving", run.task()).measure(run)
     for name, said in (
         ("my_metric:alone", "must be a function of a run and a member"),
         ("my_metric:number", "must be a function of a run and a member, got 3"),

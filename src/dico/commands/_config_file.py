@@ -30,8 +30,7 @@ def settings_of(file: Path, preset_given: str | None, task: str | None, algorith
             raise ValueError(f"{file} holds no settings: --config takes a run's config.json, or TOML")
         try:
             check_known(str(told.get("task", "")))
-            check_known_schedules(_texts(told.get("snd")))
-            return Config.from_json(told)
+            return _known(Config.from_json(told))
         except (TypeError, ValueError) as error:
             raise ValueError(f"with the settings of {file}: {error}") from None
     values = _read_toml(file)
@@ -46,14 +45,15 @@ def settings_of(file: Path, preset_given: str | None, task: str | None, algorith
     try:
         if task is None:
             check_known(str(chosen))
-        check_known_schedules(_texts(changes.get("snd")))
-        return preset(name, chosen, **changes)
+        return _known(preset(name, chosen, **changes))
     except (TypeError, ValueError) as error:
         raise ValueError(f"with the settings of {file}: {error}") from None
 
 
-def _texts(snd: Any) -> list[Any]:
-    return snd if isinstance(snd, list) else []  # what it must be, the configuration says
+def _known(config: Config) -> Config:
+    """Settings whose desired diversities name no function of a stranger's, in whatever form the file had them."""
+    check_known_schedules(config.snd)
+    return config
 
 
 def _read_toml(file: Path) -> dict[str, Any]:

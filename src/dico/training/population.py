@@ -10,7 +10,7 @@ from dico._checks import check_choice, pairs
 from dico.boxes import Box, obs_quantile_box
 from dico.constraints import Constraint, parse_constraint, stack_constraints, uncontrolled
 from dico.members import Member, controlled_groups
-from dico.schedules import Named, is_scheduled
+from dico.schedules import Named, is_scheduled, parse_schedule
 from dico.tasks import Group, from_settings
 from dico.training.config import Config
 from dico.training.experience import Team
@@ -110,8 +110,9 @@ class Population(Counted):
 
     def _follow_schedules(self) -> None:
         """Desire what the members' schedules say now, of groups that no longer learn too."""
-        if any(is_scheduled(member.constraint) for member in self.members):
-            schedules = self._goals().schedules  # a block seats other members than the learners were made for
+        texts = [member.constraint for member in self.members]  # a block seats others than learners were made for
+        if any(map(is_scheduled, texts)):
+            schedules = tuple(parse_schedule(text) if is_scheduled(text) else None for text in texts)
             for learner in self.learners:
                 if self._is_controlled(learner.team.name):
                     learner.constraint.schedules = schedules

@@ -269,8 +269,9 @@ def read_config(run: Run) -> Config:
     try:
         check_unchanged(run.folder)
         check_known(run.config["task"])
-        check_known_schedules(run.config["snd"])
-        return Config.from_json(dict(run.config))
+        config = Config.from_json(dict(run.config))
+        check_known_schedules(config.snd)
+        return config
     except (ValueError, TypeError) as error:
         raise RunError(f"{run.folder / 'config.json'} cannot be used: {error}") from None
 

@@ -90,7 +90,7 @@ def _own(name: str) -> Metric:
         for member in np.flatnonzero(~diverged(run)).tolist():
             try:
                 found[member] = function(run, run.members[member])
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 raise ValueError(f"metric {name!r} failed for {run.members[member].name}: {error!r}") from error
         return found
 
