@@ -102,6 +102,7 @@ def test_an_own_task_from_the_command_line(tmp_path):
         ("no_such_module:Posts", "No module named 'no_such_module'"),
         ("own_task:SPEED", "must be a function or a class that makes a task"),
         ("own_task:PostsState", "cannot be made of no options"),
+        ("asyncio:get_running_loop", "cannot be made of no options (no running event loop)"),
         ("collections:OrderedDict", "it lacks groups"),
         ("own_task:", "cannot be imported"),
         (":Posts", "cannot be imported"),

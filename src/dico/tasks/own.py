@@ -29,7 +29,9 @@ def own(name: str, **options: Any) -> Any:
         raise ValueError(f"task {name!r} must be a function or a class that makes a task, got {make!r}")
     try:
         task = make(**options)
-    except TypeError as error:
+    except ValueError:
+        raise
+    except Exception as error:  # it is a user's
         raise ValueError(f"task {name!r} cannot be made of {options or 'no options'} ({error})") from error
     missing = [each for each in FUNCTIONS if not hasattr(task, each)]
     if missing:
