@@ -200,6 +200,20 @@ def test_the_last_table_tells_what_is_guaranteed(runs):
     assert headers[2:5] == ["measured SND", "SND over the box", "share outside"]
 
 
+def test_fresh_episodes_tell_of_the_box_too(runs, tmp_path, capsys):
+    status, out, _ = command(capsys, "eval", runs["ippo"].folder, "--episodes", "8", "--json", tmp_path / "found.json")
+    assert status == 0
+    assert {"over", "outside"} <= set(out.split())
+    free, zero, half = (
+        next(each for each in json.loads((tmp_path / "found.json").read_text())["levels"] if each["level"] == level)
+        for level in ("free", "0", "0.5")
+    )
+    assert zero["snd_box"]["mean"] == 0
+    assert half["snd_box"]["mean"] == pytest.approx(0.5, rel=1e-2)
+    assert free["snd_box"]["mean"] > 0
+    assert 0 <= half["outside"]["mean"] <= 1
+
+
 def test_the_last_table_has_no_box_for_a_group_without_one():
     first = {"member": 0, "constraint": "0.5", "seed": 0, "group": "adversary", "snd": 0.4, "reward": 1.0}
     rows = [first | {"snd_box": 0.5, "outside": 0.1}, first | {"group": "agent"}]

@@ -11,10 +11,10 @@ from dico._files import plain
 from dico._named import short_name
 from dico.analysis.statistics import FEWEST
 from dico.commands._digits import scatter_text, spread_text
-from dico.commands._progress import by_level
+from dico.commands._progress import BOX, by_level
 from dico.tasks import OUTCOMES
 
-NUMBERS = ("snd", "snd_acted", "reward", "return", "steps")
+NUMBERS = ("snd", "snd_acted", *BOX, "reward", "return", "steps")
 """What is summarised of each level; a controlled metric other than SND comes first, what the task tells last."""
 
 NARROWEST = 8
@@ -65,16 +65,16 @@ def spread_table(levels: Sequence[dict[str, Any]], title: str, metric: str = "sn
     grouped = any("group" in level for level in levels)
     names = {
         metric: f"measured {metric.upper() if len(metric) <= 3 else metric}", "snd_acted": "executed SND",
-        "reward": "reward per step", "return": "return", **{name: name for name in OUTCOMES},
+        **BOX, "reward": "reward per step", "return": "return", **{name: name for name in OUTCOMES},
     }  # fmt: skip
-    names = {name: text for name, text in names.items() if name in levels[0]}
+    names = {name: text for name, text in names.items() if any(name in level for level in levels)}
     for column in ("level", *(["group"] if grouped else []), "seeds", *names.values(), "return, over episodes ±"):
         text = column in ("level", "group", "seeds")
         justify, narrowest = ("left", None) if text else ("right", NARROWEST)
         table.add_column(column, justify=justify, min_width=narrowest, overflow="fold", no_wrap=text)
     for level in levels:
         seeds = f"{level['seeds']}" + (f" ({level['diverged']} diverged)" if level["diverged"] else "")
-        cells = [_cell(level[name]["values"]) for name in names]
+        cells = [_cell(level[name]["values"]) if name in level else "" for name in names]
         over = level["return"]["over_episodes"]
         group = [level.get("group", "")] if grouped else []
         table.add_row(short_name(level["level"]), *group, seeds, *cells, "" if over is None else scatter_text(over))

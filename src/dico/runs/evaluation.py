@@ -9,6 +9,7 @@ from torch import Tensor
 from dico._files import has_diverged
 from dico._measuring import spaced, take
 from dico.acting import into_box
+from dico.boxes import over_the_box
 from dico.members import varying
 from dico.metrics import METRICS, snd
 from dico.runs.episodes import play
@@ -30,7 +31,8 @@ def evaluate(run: Run, *, episodes: int = 200, seed: int = 0, deterministic: boo
         One row for each member and group: what sets the member apart, mean reward per step, mean return of an episode
         and its standard deviation over episodes, mean length, what the task says of it (success, coverage), and
         diversity, that of mean actions as they are executed (``snd_acted``) too, at steps of episodes that were
-        running, at most as many as a training measures it at. A member whose numbers are not finite is marked as
+        running, at most as many as a training measures it at; under analytical control that over the box too
+        (``snd_box``), and the share of observations ``outside``. A member whose numbers are not finite is marked as
         diverged.
     """
     task = run.task()
@@ -41,9 +43,11 @@ def evaluate(run: Run, *, episodes: int = 200, seed: int = 0, deterministic: boo
     for group, policy, obs in zip(task.groups, policies, played.obs, strict=True):
         earned = (of_group(group, played.reward).mean(-1) * played.running).sum(1)
         length = played.running.sum(1)
-        everyone = policy.everyone(take(obs.flatten(1, 2), _running(played.running, len(group.agents))))
+        seen = take(obs.flatten(1, 2), _running(played.running, len(group.agents)))
+        everyone = policy.everyone(seen)
         diversity = {name: METRICS[name].fn(everyone) for name in ("snd", run.config["metric"])}
         diversity["snd_acted"] = snd(into_box(policy.kind, everyone[..., : len(low)], low, high))
+        diversity |= over_the_box(policy, seen, seed)
         outcomes = {name: played.outcome(task, name).mean(1) for name in played.outcomes}
         for member in run.members:
             k = member.index
