@@ -18,6 +18,8 @@ MOST_SHARE = 0.49
 """Less than half must be left out at either end."""
 FIRST_FRAMES = 6000
 """Environment steps under random actions that a trainer makes a box of."""
+COLUMNS = {"snd_box": "SND over the box", "outside": "share outside"}
+"""What a training measures over its box, and how tables call it."""
 BOX_POINTS = 2**12
 """At which the diversity over a box is measured."""
 

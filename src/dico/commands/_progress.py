@@ -16,6 +16,7 @@ from rich.table import Table
 
 from dico._named import short_name
 from dico.analysis import reach_in_words
+from dico.boxes import COLUMNS
 from dico.commands._digits import mean_text
 from dico.commands._estimate import iteration_seconds
 from dico.kinds import KINDS
@@ -35,9 +36,6 @@ SILENT = 10.0
 """Seconds of an iteration from which on a rough estimate is given before the first one."""
 IN_A_TABLE, IN_A_LINE = 24, 12
 """Levels that are shown; of more, so many are chosen evenly."""
-
-BOX = {"snd_box": "SND over the box", "outside": "share outside"}
-"""Columns of a training whose diversity is guaranteed over a box of observations, and what they are."""
 
 Rows = list[dict[str, Any]]
 Shown = AnyPopulation | Following
@@ -65,12 +63,12 @@ def level_table(rows: Sequence[dict[str, Any]], title: str | None = None) -> Tab
         table.add_column(name, justify="right")
     told = [name for name in OUTCOMES if any(name in row for row in rows)]  # of the task, so of all groups alike
     episodes = ["return"] if any("return" in row for row in rows) else []
-    guaranteed = [name for name in BOX if any(name in row for row in rows)]
+    guaranteed = [name for name in COLUMNS if any(name in row for row in rows)]
     executed = ["snd_acted"] if any("snd_acted" in row for row in rows) and not guaranteed else []  # or no room is left
     titles = [*(f"measured {_title_of(metric)}" for metric in metrics), *(["executed SND"] if executed else [])]
     over = {group: guaranteed if any("snd_box" in row for row in _of(group, rows)) else [] for group in groups}
     for group in groups:
-        for name in (*titles, *(BOX[name] for name in over[group]), "reward per step", *episodes):
+        for name in (*titles, *(COLUMNS[name] for name in over[group]), "reward per step", *episodes):
             table.add_column(f"{group} {name}".strip(), justify="right", overflow="fold")
     for name in told:
         table.add_column(name, justify="right", overflow="fold")

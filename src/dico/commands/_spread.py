@@ -10,11 +10,12 @@ from rich.table import Table
 from dico._files import plain
 from dico._named import short_name
 from dico.analysis.statistics import FEWEST
+from dico.boxes import COLUMNS
 from dico.commands._digits import scatter_text, spread_text
-from dico.commands._progress import BOX, by_level
+from dico.commands._progress import by_level
 from dico.tasks import OUTCOMES
 
-NUMBERS = ("snd", "snd_acted", *BOX, "reward", "return", "steps")
+NUMBERS = ("snd", "snd_acted", *COLUMNS, "reward", "return", "steps")
 """What is summarised of each level; a controlled metric other than SND comes first, what the task tells last."""
 
 NARROWEST = 8
@@ -65,7 +66,7 @@ def spread_table(levels: Sequence[dict[str, Any]], title: str, metric: str = "sn
     grouped = any("group" in level for level in levels)
     names = {
         metric: f"measured {metric.upper() if len(metric) <= 3 else metric}", "snd_acted": "executed SND",
-        **BOX, "reward": "reward per step", "return": "return", **{name: name for name in OUTCOMES},
+        **COLUMNS, "reward": "reward per step", "return": "return", **{name: name for name in OUTCOMES},
     }  # fmt: skip
     names = {name: text for name, text in names.items() if any(name in level for level in levels)}
     for column in ("level", *(["group"] if grouped else []), "seeds", *names.values(), "return, over episodes ±"):

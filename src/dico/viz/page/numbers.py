@@ -11,6 +11,7 @@ from dico._files import plain
 from dico.analysis import Band, LevelSummary
 from dico.analysis.alignment import align_agents, renumber, square
 from dico.analysis.measured import final_mean
+from dico.boxes import COLUMNS
 from dico.runs import Run
 from dico.runs.summary import about_run
 from dico.tasks import OUTCOMES
@@ -31,7 +32,7 @@ FEWEST = 20
 """Iterations of a curve, however many levels there are."""
 MOMENTS = 50
 """And distances between agents to so many."""
-BESIDE = {"snd_box": "SND over the box", "snd_acted": "executed SND"}
+BESIDE = {"snd_box": COLUMNS["snd_box"], "snd_acted": "executed SND"}
 """Further diversities of the controlled group, and what the table calls them."""
 MATRIX_FROM = 3
 """From so many agents on, who differs from whom is worth a matrix."""
