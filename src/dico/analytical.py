@@ -333,13 +333,16 @@ def mlp_policy(
 ) -> DiCo:
     """:meth:`AnalyticalDiCo.mlp` over a box of observations, or :meth:`DiCo.mlp` where there is none.
 
+    No ``coordinates`` are all of them.
+
     >>> type(mlp_policy(2, 1, 1, 0.3, obs_box=([-1], [1]), density="finn")).__name__
     'AnalyticalDiCo'
     """
     if obs_box is None:
         return DiCo.mlp(n_agents, obs_dim, act_dim, constraint, **options)
     low, high = obs_box
-    over: dict[str, Any] = {"obs_low": low, "obs_high": high, "density": density, "coordinates": coordinates}
+    over: dict[str, Any] = {"obs_low": low, "obs_high": high, "density": density}
+    over["coordinates"] = coordinates or None
     return AnalyticalDiCo.mlp(n_agents, obs_dim, act_dim, constraint, **over, **options)
 
 
@@ -363,24 +366,26 @@ def box_snd(policy: AnalyticalDiCo, points: int = 2**14, seed: int = 0) -> Float
     True
     """
     check_positive("points", points)
-    obs, density = _points_of_box(policy, points, seed)
-    total = torch.zeros(policy.members, dtype=torch.float64, device=obs.device)
-    for some, near in zip(obs.split(POINTS_AT_A_TIME, -2), density.split(POINTS_AT_A_TIME, -1), strict=True):
-        total += (snd_at(policy.everyone(some)).double() / near).sum(-1)
+    sobol = torch.quasirandom.SobolEngine(len(policy.obs_low), scramble=True, seed=seed)
+    unit = sobol.draw(points, dtype=torch.float64).to(policy.obs_low)
+    total = torch.zeros(policy.members, dtype=torch.float64, device=unit.device)
+    for some in unit.split(POINTS_AT_A_TIME):
+        obs, density = _spread(policy, some.expand(*policy.members, *some.shape))
+        total += (snd_at(policy.everyone(obs)).double() / density).sum(-1)
     return (total / points).to(policy.snd_hat.dtype)
 
 
-def _points_of_box(
-    policy: AnalyticalDiCo, points: int, seed: int
+def _spread(
+    policy: AnalyticalDiCo, unit: Float[Tensor, "*members points o"]
 ) -> tuple[Float[Tensor, "*members points o"], Float[Tensor, "*members points"]]:
-    """Observations all over the box, and how densely they lie at each, 1 being evenly."""
+    """Observations of the box, made of even points, and how densely they lie at each, 1 being evenly."""
     low, high, density = policy.obs_low, policy.obs_high, policy.density
-    unit = torch.quasirandom.SobolEngine(len(low), scramble=True, seed=seed).draw(points, dtype=torch.float64).to(low)
-    unit, dtype = unit.repeat(*policy.members, 1, 1), next(policy.parameters()).dtype
+    points, dtype = unit.shape[-2], next(policy.parameters()).dtype
     if not isinstance(density, AutoregressiveDensity):
         return (low + (high - low) * unit).to(dtype), torch.ones_like(unit[..., 0])
     evenly = points - points // 2
     chosen = slice(None) if policy.coordinates is None else policy.coordinates
+    unit = unit.clone()
     unit[..., evenly:, chosen] = density.draw(unit[..., evenly:, chosen])
     obs = (low + (high - low) * unit).to(dtype)
     return obs, (evenly + (points - evenly) * density.product(policy._unit(obs)).double()) / points

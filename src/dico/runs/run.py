@@ -347,7 +347,7 @@ class Run:
         own = {**self.config, **spec}
         return mlp_policy(
             **sizes, constraint=equal(torch.zeros(members)), obs_box=box,
-            density=own.get("density", "autoregressive"), coordinates=own.get("coordinates") or None, **options,
+            density=own.get("density", "autoregressive"), coordinates=own.get("coordinates"), **options,
         )  # fmt: skip
 
     def _sizes(self, group: str | None) -> dict[str, int]:

@@ -54,7 +54,7 @@ class Learner(ABC, Generic[Experience]):
         turned = settings.dial and len(set(constraint.texts())) > 1  # not a group that is not controlled
         self.tied = _tied(members, stage.device) if turned else None
         """Of each member, those that it has its policies in common with."""
-        over = {"obs_box": team.obs_box, "density": settings.density, "coordinates": settings.coordinates or None}
+        over = {"obs_box": team.obs_box, "density": settings.density, "coordinates": settings.coordinates}
         box = {} if settings.dial else over
         make = dialled_mlp if settings.dial else mlp_policy
         self.policy = make(
