@@ -18,12 +18,13 @@ from dico.training.population import Population
 def ours(config: Config) -> tuple[float, float]:
     """Seconds to collect and to learn from one batch, all members together, after one round to warm up."""
     population = Population(config)
-    population.rollout.collect(population.learners, 2, 0)
-    start = time.perf_counter()
-    batches = population.rollout.collect(population.learners, config.steps, 0)
-    collected = time.perf_counter()
-    for learner, batch in zip(population.learners, batches, strict=True):
-        learner.learn(batch)
+    with population.stage.entered():
+        population.rollout.collect(population.learners, 2, 0)
+        start = time.perf_counter()
+        batches = population.rollout.collect(population.learners, config.steps, 0)
+        collected = time.perf_counter()
+        for learner, batch in zip(population.learners, batches, strict=True):
+            learner.learn(batch)
     return collected - start, time.perf_counter() - collected
 
 

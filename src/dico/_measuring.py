@@ -57,8 +57,10 @@ def take(
     tensor([[3., 1.],
             [5., 5.]])
     """
-    members = torch.arange(values.shape[0], device=values.device)[:, None]
-    return values[members, index]
+    members, rows = values.shape[:2]
+    first = rows * torch.arange(members, device=values.device)[:, None]
+    picked = values.flatten(0, 1).index_select(0, (first + index).flatten())
+    return picked.unflatten(0, (members, index.shape[1]))
 
 
 def last(iterations: int) -> int:

@@ -10,6 +10,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from dico._checks import check_choice
+from dico.activations import Tanh
 
 FEW_COLUMNS, MANY_ROWS = 4, 2048
 """A compiled product with so few inputs or outputs, for so many rows, is a matter of memory: it is written out."""
@@ -119,7 +120,7 @@ class StackedMLP(nn.Sequential):
         inputs: int,
         outputs: int,
         hidden: Sequence[int] = (256, 256),
-        activation: Callable[[], nn.Module] = nn.Tanh,
+        activation: Callable[[], nn.Module] = Tanh,
     ):
         sizes = (inputs, *hidden, outputs)
         layers: list[nn.Module] = []

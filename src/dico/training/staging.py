@@ -10,6 +10,7 @@ from torch import Tensor
 
 from dico._checks import check_choice
 from dico.runs import RunError
+from dico.training.products import quick_float32
 
 STAGES = ("eager", "compiled", "graphs")
 PRECISIONS = ("tf32", "bf16", "float32")
@@ -52,10 +53,12 @@ class Stage:
     def entered(self) -> Iterator[None]:
         """Within, a CUDA device is the current one, and rounds matrix products to TF32 or not, as the precision says.
 
-        Streams and graphs are those of the current device, whatever device their tensors are on.
+        Streams and graphs are those of the current device, whatever device their tensors are on. On a CPU, products
+        are made by the faster library.
         """
         if self.device.type != "cuda":
-            yield
+            with quick_float32():
+                yield
             return
         before = torch.backends.cuda.matmul.allow_tf32
         torch.backends.cuda.matmul.allow_tf32 = self.precision != "float32"

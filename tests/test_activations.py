@@ -1,0 +1,45 @@
+"""The tanh of hidden layers is a tanh: its values, slopes and curvature, whatever it is computed from."""
+
+import math
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dico.activations import BySigmoid, Tanh
+
+
+@given(st.floats(-100, 100, width=32))
+def test_it_is_a_tanh_to_the_digits_that_float32_has_near_one(x):
+    assert Tanh()(torch.tensor(x)).item() == pytest.approx(math.tanh(x), abs=2.5e-7)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
+def test_other_precisions_are_pytorchs_own(dtype):
+    x = torch.linspace(-5, 5, 101, dtype=dtype)
+    assert torch.equal(Tanh()(x), torch.tanh(x))
+
+
+def test_what_is_no_number_stays_none_and_infinities_are_the_bounds():
+    value = Tanh()(torch.tensor([math.nan, math.inf, -math.inf, 0.0]))
+    assert value[0].isnan()
+    assert value[1:].tolist() == [1, -1, 0]
+
+
+def test_slope_and_curvature_are_right():
+    x = torch.linspace(-3, 3, 13, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(BySigmoid.apply, x)
+    assert torch.autograd.gradgradcheck(BySigmoid.apply, x)
+
+
+def test_functional_transforms_know_it():
+    x = torch.randn(3, 4)
+    slopes = torch.func.vmap(torch.func.grad(lambda row: Tanh()(row).sum()))(x)
+    torch.testing.assert_close(slopes, 1 - x.tanh().square(), rtol=0, atol=1e-6)
+
+
+def test_the_input_is_left_alone():
+    x = torch.ones(3, requires_grad=True)
+    Tanh()(x).sum().backward()
+    assert x.tolist() == [1, 1, 1]
