@@ -74,9 +74,9 @@ def closed_loop(
     lowest such bracket it takes the secant, and halves the bracket where that was slow. It ends as
 
     - *converged*, when the error at a level is within the tolerance as far as chance lets it be known: the whole 95 %
-      interval of the mean of three values or more is, or, where a level that was asked for again gave the one value
-      that it had, and so nothing is left to chance, the value is. While only the mean is, the same level is asked for
-      again, and should be given by other seeds; all that was ever measured at a level counts;
+      interval of the mean of three values or more is; three that are all alike are taken to be exact. While only the
+      mean is, the same level is asked for again, and should be given by other seeds; all that was ever measured at a
+      level counts;
     - *saturated*, when no level that was scanned lies across the target;
     - *exhausted*, when the evaluations are used up, or the bracket is too narrow to be divided.
 
@@ -106,7 +106,7 @@ def closed_loop(
 
     >>> *_, last = closed_loop(lambda level: level**2, target=0.5)
     >>> last.outcome, round(last.answer, 2), last.number
-    ('converged', 0.68, 8)
+    ('converged', 0.68, 9)
     >>> *_, last = closed_loop(lambda level: 1 - level, target=3.0)
     >>> last.outcome, last.answer
     ('saturated', 0.0)
@@ -227,12 +227,12 @@ class _Seen:
         self.target, self.tolerance = target, tolerance
         self.values: dict[float, tuple[float, ...]] = {}
         self.dry: set[float] = set()
-        """Levels at which another evaluation told nothing new."""
+        """Levels at which other seeds were asked for and the same were given: nothing more is to be known of them."""
 
     def add(self, level: float, values: tuple[float, ...]) -> None:
-        """Another evaluation of a level; the same seeds again must not count twice."""
+        """Another evaluation of a level; the same seeds again, told by values that scatter, must not count twice."""
         before = self.values.get(level, ())
-        if before and values == before[-len(values) :]:
+        if values == before and len(set(values)) > 1:
             self.dry.add(level)
         else:
             self.values[level] = (*before, *values)
@@ -249,10 +249,11 @@ class _Seen:
         return error + student_quantile(len(values) - 1) * stdev(values) / math.sqrt(len(values))
 
     def meets(self, level: float) -> bool:
-        """Whether the level's error is known to be within the tolerance: a mean of few noisy values does not tell."""
-        values = self.values[level]
-        exact = level in self.dry and len(set(values)) == 1
-        return (exact or len(values) >= FEWEST) and self.reach(level) <= self.tolerance
+        """Whether the level's error is known to be within the tolerance: few values do not tell, though they agree.
+
+        Two shares of few episodes are easily the same by chance.
+        """
+        return len(self.values[level]) >= FEWEST and self.reach(level) <= self.tolerance
 
     def nearest(self) -> float:
         """Of the levels that meet the target the nearest, as far as is known; of all where none does."""
