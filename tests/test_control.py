@@ -57,6 +57,16 @@ def test_pid_means_over_seeds_and_stops_when_told_to():
     assert last.error == 10.0 - (last.level + 0.25)
 
 
+def test_pid_answers_with_the_level_at_which_it_converged():
+    """The interval of the last level is wide and that of the first is narrow, but means are all that PID looks at."""
+    values = iter([(0.4, 0.41, 0.42), (0.2, 0.5, 0.8)])
+    *_, last = closed_loop(lambda _: next(values), 0.5, method="pid", tolerance=0.05, initial=1.0)
+    assert (last.outcome, last.answer) == ("converged", last.level)
+    again = iter([0.2, 0.9, 0.48])
+    *_, last = closed_loop(lambda _: next(again), 0.5, method="pid", tolerance=0.05, gains=(0.0, 0.0, 0.0))
+    assert (last.outcome, last.answer, last.level) == ("converged", 0.0, 0.0)
+
+
 def increasing(draw):
     power, gain = draw.uniform(0.4, 3), draw.uniform(0.5, 2)
     return lambda x: gain * (x / HIGH) ** power

@@ -7,7 +7,7 @@ sign, stays within bounds, tells when a target cannot be reached, and answers wi
 
 import math
 from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import fmean, stdev
 from typing import Literal
@@ -45,7 +45,7 @@ class Step:
     error: float
     """The target less the mean of the values."""
     answer: float
-    """Of the levels evaluated so far, that whose metric is nearest to the target."""
+    """Of the levels evaluated so far, that whose metric is nearest to the target; where PID converged, the last."""
     outcome: Outcome | None = None
     """How the loop ended, in its last step."""
 
@@ -155,10 +155,11 @@ def closed_loop_in_batches(
         raise ValueError(f"initial must be a diversity, finite and at least 0, got {initial!r}")
     if not isinstance(gains, Sequence) or len(gains) != 3 or not all(map(_is_finite, gains)):
         raise ValueError(f"gains must be three finite numbers, got {gains!r}")
-    seen = _Seen(target, tolerance)
     if method == "pid":
+        seen = _Seen(target, tolerance, fewest=math.inf)
         asking = _pid(target, tolerance, initial, gains)
     else:
+        seen = _Seen(target, tolerance)
         asking = _Safeguarded(seen, high, scan, at_once).asking()
     return _steps(evaluate, asking, seen, evaluations)
 
@@ -194,7 +195,8 @@ def _steps(
         except StopIteration as stop:
             asked, outcome = [], stop.value
         last = steps[-1]
-        yield [*steps[:-1], Step(last.number, last.level, last.values, last.error, last.answer, outcome)]
+        answer = last.answer if outcome != "converged" or seen.meets(last.answer) else last.level
+        yield [*steps[:-1], replace(last, answer=answer, outcome=outcome)]
         levels = asked
 
 
@@ -221,10 +223,10 @@ def _pid(target: float, tolerance: float, initial: float, gains: tuple[float, fl
 
 
 class _Seen:
-    """All that was ever measured, by level."""
+    """All that was ever measured, by level; an interval needs the ``fewest`` values, and for PID means are all."""
 
-    def __init__(self, target: float, tolerance: float):
-        self.target, self.tolerance = target, tolerance
+    def __init__(self, target: float, tolerance: float, fewest: float = FEWEST):
+        self.target, self.tolerance, self.fewest = target, tolerance, fewest
         self.values: dict[float, tuple[float, ...]] = {}
         self.dry: set[float] = set()
         """Levels at which other seeds were asked for and the same were given: nothing more is to be known of them."""
@@ -244,7 +246,7 @@ class _Seen:
     def reach(self, level: float) -> float:
         """The farthest from the target that the level's interval has; that of its mean where it has no interval."""
         values, error = self.values[level], abs(self.error(level))
-        if len(values) < FEWEST:
+        if len(values) < self.fewest:
             return error
         return error + student_quantile(len(values) - 1) * stdev(values) / math.sqrt(len(values))
 
@@ -253,7 +255,7 @@ class _Seen:
 
         Two shares of few episodes are easily the same by chance.
         """
-        return len(self.values[level]) >= FEWEST and self.reach(level) <= self.tolerance
+        return len(self.values[level]) >= self.fewest and self.reach(level) <= self.tolerance
 
     def nearest(self) -> float:
         """Of the levels that meet the target the nearest, as far as is known; of all where none does."""
