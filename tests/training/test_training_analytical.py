@@ -16,6 +16,7 @@ from dico.policy import DiCo
 from dico.random import Random
 from dico.tasks import make
 from dico.training.blocks import Blocks
+from dico.training.config import Config
 from dico.training.first_rollout import random_observations
 from dico.training.memory import Plan
 from dico.training.population import Population
@@ -183,6 +184,13 @@ def test_a_run_of_a_version_without_coordinates_opens_and_goes_on(runs, tmp_path
     for name, value in run.policies().state_dict().items():
         assert torch.equal(value, whole.policies().state_dict()[name]), name
     assert resume(run.folder, frames=120).newest.frames == 120
+
+
+def test_coordinates_that_are_null_are_all(runs, tmp_path):
+    """So a run folder of BenchMARL has it, and Python."""
+    run = copy_with(runs["maddpg"], tmp_path / "run", lambda config: config.update(coordinates=None))
+    assert resume(run.folder, frames=120).newest.frames == 120
+    assert Config.from_json(dict(dico.load(run.folder).config)).coordinates == ()
 
 
 @pytest.mark.parametrize(
