@@ -442,6 +442,34 @@ def test_state_dict_carries_box_density_and_constraint(density):
     assert torch.equal(copy.deepcopy(policy)(batch(4)), policy(batch(4)))
 
 
+@pytest.mark.parametrize(("theirs", "ours"), [([0, 2], [0, 1]), ([0, 2], [2, 0]), ([1, 0, 2, 3], None), (None, [3, 2])])
+def test_weights_of_other_coordinates_are_refused(theirs, ours):
+    policy, other = make(coordinates=theirs), make(coordinates=ours, learned=False)
+    told, wanted = theirs or list(range(OBS)), ours or list(range(OBS))
+    for strict in (True, False):
+        with pytest.raises(RuntimeError, match=re.escape(f"coordinates {told}, and this one is of {wanted}: make")):
+            other.load_state_dict(policy.state_dict(), strict=strict)
+    assert other.state_dict()["coordinates"].tolist() == wanted
+    parent = torch.nn.ModuleDict({"team": other})
+    with pytest.raises(RuntimeError, match="make the policy with coordinates="):
+        parent.load_state_dict({f"team.{name}": value for name, value in policy.state_dict().items()})
+
+
+@pytest.mark.parametrize("coordinates", [None, [2, 0]])
+def test_weights_are_loaded_where_coordinates_are_the_same_or_not_told(coordinates):
+    """Earlier versions did not save them."""
+    policy, obs = make(coordinates=coordinates), batch(5)
+    saved = policy.state_dict()
+    untold = {name: value for name, value in saved.items() if name != "coordinates"}
+    for state in (saved, untold):
+        other = make(coordinates=coordinates, learned=False)
+        assert not torch.equal(other(obs), policy(obs))
+        other.load_state_dict(state)
+        assert torch.equal(other(obs), policy(obs))
+    assert "coordinates" in saved  # of which TorchRL's losses and their optimisers are not to know
+    assert "coordinates" not in dict(make(coordinates=None).named_buffers())
+
+
 @densities
 def test_training_goes_on_exactly_from_a_saved_state(density, tmp_path):
     policy, again = (make(density=density, kind="shared_std", tau=0.1) for _ in range(2))

@@ -136,6 +136,7 @@ class AnalyticalDiCo(DiCo):
             self.register_buffer(name, torch.tensor(corner, dtype=torch.float64))
         chosen = None if coordinates is None else check_coordinates(coordinates, obs_dim)
         self.register_buffer("coordinates", None if chosen is None else torch.tensor(chosen), persistent=False)
+        self._seen = list(range(obs_dim)) if chosen is None else chosen
         if isinstance(density, str):
             density = _named_density(density, len(chosen or box[0]), self.members)
         elif not isinstance(density, nn.Module):
@@ -278,6 +279,27 @@ class AnalyticalDiCo(DiCo):
         check_obs(obs, self.members, self.deviations)
         beyond = ((obs < self.obs_low.to(obs.dtype)) | (obs > self.obs_high.to(obs.dtype))).any(-1)
         return beyond.to(self.snd_hat.dtype).reshape(*self.members, -1).mean(-1)
+
+    def _save_to_state_dict(self, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
+        """Weights tell which coordinates their density is of; that is no buffer, which optimisers would be told of."""
+        super()._save_to_state_dict(destination, prefix, keep_vars)
+        everything = torch.arange(len(self.obs_low), device=self.obs_low.device)
+        destination[f"{prefix}coordinates"] = everything if self.coordinates is None else self.coordinates
+
+    def _load_from_state_dict(
+        self, state_dict: dict[str, Any], prefix: str, local_metadata: Any, strict: bool, missing_keys: list[str],
+        unexpected_keys: list[str], error_msgs: list[str],
+    ) -> None:  # fmt: skip
+        """Those of other coordinates are refused; of earlier versions, nobody knows."""
+        saved = state_dict.pop(f"{prefix}coordinates", None)
+        if type(saved) is Tensor and not saved.is_meta and (theirs := saved.tolist()) != self._seen:
+            error_msgs.append(
+                f"these are weights of a density of coordinates {theirs}, and this one is of {self._seen}: make the "
+                f"policy with coordinates={theirs}"
+            )
+        super()._load_from_state_dict(
+            state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
+        )
 
     def _unit(self, obs: Float[Tensor, "*batch o"]) -> Float[Tensor, "*batch d"]:
         """The nearest points of the box, as the density sees them."""

@@ -7,7 +7,7 @@ sign, stays within bounds, tells when a target cannot be reached, and answers wi
 
 import math
 from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import fmean, stdev
 from typing import Literal
@@ -45,7 +45,7 @@ class Step:
     error: float
     """The target less the mean of the values."""
     answer: float
-    """Of the levels evaluated so far, that whose metric is nearest to the target."""
+    """Of the levels evaluated so far, that whose metric is nearest to the target; where PID converged, the last."""
     outcome: Outcome | None = None
     """How the loop ended, in its last step."""
 
@@ -74,9 +74,9 @@ def closed_loop(
     lowest such bracket it takes the secant, and halves the bracket where that was slow. It ends as
 
     - *converged*, when the error at a level is within the tolerance as far as chance lets it be known: the whole 95 %
-      interval of the mean of three values or more is, or, where a level that was asked for again gave the one value
-      that it had, and so nothing is left to chance, the value is. While only the mean is, the same level is asked for
-      again, and should be given by other seeds; all that was ever measured at a level counts;
+      interval of the mean of three values or more is; three that are all alike are taken to be exact. While only the
+      mean is, the same level is asked for again, and should be given by other seeds; all that was ever measured at a
+      level counts;
     - *saturated*, when no level that was scanned lies across the target;
     - *exhausted*, when the evaluations are used up, or the bracket is too narrow to be divided.
 
@@ -106,7 +106,7 @@ def closed_loop(
 
     >>> *_, last = closed_loop(lambda level: level**2, target=0.5)
     >>> last.outcome, round(last.answer, 2), last.number
-    ('converged', 0.68, 8)
+    ('converged', 0.68, 9)
     >>> *_, last = closed_loop(lambda level: 1 - level, target=3.0)
     >>> last.outcome, last.answer
     ('saturated', 0.0)
@@ -155,10 +155,11 @@ def closed_loop_in_batches(
         raise ValueError(f"initial must be a diversity, finite and at least 0, got {initial!r}")
     if not isinstance(gains, Sequence) or len(gains) != 3 or not all(map(_is_finite, gains)):
         raise ValueError(f"gains must be three finite numbers, got {gains!r}")
-    seen = _Seen(target, tolerance)
     if method == "pid":
+        seen = _Seen(target, tolerance, fewest=math.inf)
         asking = _pid(target, tolerance, initial, gains)
     else:
+        seen = _Seen(target, tolerance)
         asking = _Safeguarded(seen, high, scan, at_once).asking()
     return _steps(evaluate, asking, seen, evaluations)
 
@@ -194,7 +195,8 @@ def _steps(
         except StopIteration as stop:
             asked, outcome = [], stop.value
         last = steps[-1]
-        yield [*steps[:-1], Step(last.number, last.level, last.values, last.error, last.answer, outcome)]
+        answer = last.answer if outcome != "converged" or seen.meets(last.answer) else last.level
+        yield [*steps[:-1], replace(last, answer=answer, outcome=outcome)]
         levels = asked
 
 
@@ -221,18 +223,18 @@ def _pid(target: float, tolerance: float, initial: float, gains: tuple[float, fl
 
 
 class _Seen:
-    """All that was ever measured, by level."""
+    """All that was ever measured, by level; an interval needs the ``fewest`` values, and for PID means are all."""
 
-    def __init__(self, target: float, tolerance: float):
-        self.target, self.tolerance = target, tolerance
+    def __init__(self, target: float, tolerance: float, fewest: float = FEWEST):
+        self.target, self.tolerance, self.fewest = target, tolerance, fewest
         self.values: dict[float, tuple[float, ...]] = {}
         self.dry: set[float] = set()
-        """Levels at which another evaluation told nothing new."""
+        """Levels at which other seeds were asked for and the same were given: nothing more is to be known of them."""
 
     def add(self, level: float, values: tuple[float, ...]) -> None:
-        """Another evaluation of a level; the same seeds again must not count twice."""
+        """Another evaluation of a level; the same seeds again, told by values that scatter, must not count twice."""
         before = self.values.get(level, ())
-        if before and values == before[-len(values) :]:
+        if values == before and len(set(values)) > 1:
             self.dry.add(level)
         else:
             self.values[level] = (*before, *values)
@@ -244,15 +246,16 @@ class _Seen:
     def reach(self, level: float) -> float:
         """The farthest from the target that the level's interval has; that of its mean where it has no interval."""
         values, error = self.values[level], abs(self.error(level))
-        if len(values) < FEWEST:
+        if len(values) < self.fewest:
             return error
         return error + student_quantile(len(values) - 1) * stdev(values) / math.sqrt(len(values))
 
     def meets(self, level: float) -> bool:
-        """Whether the level's error is known to be within the tolerance: a mean of few noisy values does not tell."""
-        values = self.values[level]
-        exact = level in self.dry and len(set(values)) == 1
-        return (exact or len(values) >= FEWEST) and self.reach(level) <= self.tolerance
+        """Whether the level's error is known to be within the tolerance: few values do not tell, though they agree.
+
+        Two shares of few episodes are easily the same by chance.
+        """
+        return len(self.values[level]) >= self.fewest and self.reach(level) <= self.tolerance
 
     def nearest(self) -> float:
         """Of the levels that meet the target the nearest, as far as is known; of all where none does."""

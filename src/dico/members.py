@@ -84,6 +84,26 @@ def expand(
     ]
 
 
+def difference(told: Sequence[Member], expanded: Sequence[Member]) -> str:
+    """Where records are not the members that a configuration expands to, in words; nothing if they are.
+
+    What a record does not tell, as those of earlier versions do not tell all, may be anything.
+
+    >>> difference([Member(0, "0.5", 0, tau=0.1)], [Member(0, "0.3", 0, tau=0.1)])
+    'member 0 has constraint 0.5 there, but 0.3 by the configuration'
+    >>> difference([Member(0, "0.30", 0)], [Member(0, "0.3", 0, tau=0.1)])
+    ''
+    """
+    if len(told) != len(expanded):
+        return f"it has {len(told)} members, but there are {len(expanded)} by the configuration"
+    for record, member in zip(told, expanded, strict=True):
+        for field in FIELDS:
+            theirs, ours = getattr(record, field), getattr(member, field)
+            if theirs is not None and (canonical(theirs) if field == "constraint" else theirs) != ours:
+                return f"member {member.index} has {field} {theirs} there, but {ours} by the configuration"
+    return ""
+
+
 def controlled_groups(sizes: Mapping[str, int], chosen: Sequence[str] = ()) -> list[str]:
     """The groups whose diversity is controlled: those chosen, or else the first that has several agents, or the first.
 

@@ -7,6 +7,7 @@ import pytest
 import torch
 from command_line import dico as command
 from populations import ALGORITHMS, config, parameters, population, same
+from safetensors.torch import load_file, save_file
 
 import dico
 from dico.analytical import DENSITIES, AnalyticalDiCo, box_snd
@@ -14,8 +15,10 @@ from dico.commands._progress import level_table
 from dico.density import ZeroLinear
 from dico.policy import DiCo
 from dico.random import Random
+from dico.runs import RunError
 from dico.tasks import make
 from dico.training.blocks import Blocks
+from dico.training.config import Config
 from dico.training.first_rollout import random_observations
 from dico.training.memory import Plan
 from dico.training.population import Population
@@ -183,6 +186,38 @@ def test_a_run_of_a_version_without_coordinates_opens_and_goes_on(runs, tmp_path
     for name, value in run.policies().state_dict().items():
         assert torch.equal(value, whole.policies().state_dict()[name]), name
     assert resume(run.folder, frames=120).newest.frames == 120
+
+
+def test_a_checkpoint_of_other_coordinates_is_told(runs, tmp_path):
+    """As many of them, so that all networks would fit."""
+    changed = copy_with(runs["isac"], tmp_path / "run", lambda config: config.update(coordinates=[0, 1]))
+    with pytest.raises(RunError, match=r"density of coordinates \[0, 2\], and this one is of \[0, 1\]"):
+        changed.policies()
+    with pytest.raises(RunError, match=r"coordinates \[0, 2\], but config\.json tells \[0, 1\]"):
+        resume(changed.folder, frames=120)
+
+
+@pytest.mark.parametrize("name", ["ippo", "maddpg"])
+def test_a_checkpoint_that_does_not_tell_coordinates_opens_and_goes_on(runs, tmp_path, name):
+    """As earlier versions wrote them."""
+    run = copy_with(runs[name], tmp_path / "run", lambda config: None)
+    checkpoint = run.newest.folder
+    saved = load_file(checkpoint / "state.safetensors")
+    tensors = {key: value for key, value in saved.items() if not key.endswith(".coordinates")}
+    assert len(tensors) == len(saved) - 1
+    save_file(tensors, checkpoint / "state.safetensors")
+    meta = json.loads((checkpoint / "meta.json").read_text())
+    (checkpoint / "meta.json").write_text(json.dumps({k: v for k, v in meta.items() if k not in ("seal", "checksums")}))
+    for key, value in dico.load(run.folder).policies().state_dict().items():
+        assert torch.equal(value, runs[name].policies().state_dict()[key]), key
+    assert resume(run.folder, frames=120).newest.frames == 120
+
+
+def test_coordinates_that_are_null_are_all(runs, tmp_path):
+    """So a run folder of BenchMARL has it, and Python."""
+    run = copy_with(runs["maddpg"], tmp_path / "run", lambda config: config.update(coordinates=None))
+    assert resume(run.folder, frames=120).newest.frames == 120
+    assert Config.from_json(dict(dico.load(run.folder).config)).coordinates == ()
 
 
 @pytest.mark.parametrize(

@@ -159,6 +159,37 @@ def test_a_setting_that_is_missing_is_not_made_up(copy):
         session.resume(copy)
 
 
+@pytest.mark.parametrize(
+    ("field", "value", "told"),
+    [
+        ("constraint", "0.9", r"member 1 has constraint 0\.9 there, but free by the configuration in config\.json"),
+        ("seed", 7, "member 1 has seed 7 there, but 0 by"),
+        ("tau", 0.5, r"member 1 has tau 0\.5 there, but 0\.3 by"),
+        (None, None, "it has 1 members, but there are 2 by"),
+    ],
+)
+def test_members_that_are_not_those_of_the_configuration_are_refused(copy, field, value, told):
+    """Also where neither a seal nor a checksum tells that they were changed."""
+    path, members = copy / "config.json", copy / "members.json"
+    saved, records = json.loads(path.read_text()), json.loads(members.read_text())
+    del saved["seal"], saved["checksums"]
+    path.write_text(json.dumps(saved))
+    before = load(copy).newest.frames
+    for record in records:  # what earlier versions did not tell may be anything
+        del record["entropy"]
+    members.write_text(json.dumps(records))
+    assert session.read_config(load(copy)).members[1].constraint == "free"
+    if field is None:
+        records.pop()
+    else:
+        records[1][field] = value
+    members.write_text(json.dumps(records))
+    with pytest.raises(RunError, match=rf"members\.json cannot be used: {told}") as error:
+        session.resume(copy, frames=320)
+    assert "\n" not in str(error.value)
+    assert load(copy).newest.frames == before
+
+
 def test_a_start_that_died_before_its_configuration_was_written_can_be_started_again(tmp_path):
     (tmp_path / "run").mkdir()
     for name in (".lock", "machine.json", "members.json", ".part-17-config.json"):

@@ -24,6 +24,11 @@ FIELDS = [
     "frames", "dense_frames", "history",
 ]  # fmt: skip
 MAXIMIZE = ("tune", "navigation", "--maximize", "reward", "--device", "cpu", "--checkpoint-every", "1")
+PID = (
+    "tune", "navigation", "--metric", "reward", "--target", "0.9", "--method", "pid", "--gains", "0.5", "0", "0.5",
+    "--initial", "0.25", "--evaluations", "3", "--device", "cpu", "--checkpoint-every", "1",
+)  # fmt: skip
+REWARD = ("navigation", "--metric", "reward", "--target", "1")
 TARGET = ("tune", "navigation", "--metric", "reward", "--target", "0.9", "--device", "cpu", "--checkpoint-every", "1")
 
 
@@ -82,7 +87,9 @@ def test_the_greatest_is_looked_for_and_said(capsys, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("words", "after"), [(MAXIMIZE, 2), (MAXIMIZE, 3), (TARGET, 6)], ids=["first", "third", "loop"]
+    ("words", "after"),
+    [(MAXIMIZE, 2), (MAXIMIZE, 3), (TARGET, 6), (PID, 6)],
+    ids=["first", "third", "loop", "pid"],
 )
 def test_what_was_interrupted_goes_on_exactly(capsys, tmp_path, monkeypatch, words, after):
     """Three seeds: their intervals, and what follows from them, are the same too."""
@@ -107,6 +114,25 @@ def test_a_target_is_looked_for_and_said(capsys, tmp_path):
     assert {trial["level"] for trial in found["history"]} >= {0, 0.25, 0.5, 0.75, 1}
     assert found["gain_low"] is None
     assert found["frames"] == 1600 * len(found["history"])
+
+
+def test_the_papers_loop_takes_its_own_steps(capsys, tmp_path):
+    """Each level follows from the reward of those before it: e = 0.9 - reward, 0.5 e + 0.5 sum(e)."""
+    status, _, err = dico(capsys, *PID, "--seeds", "1", "--json", "answer.json")
+    assert status == 0, err
+    found = read(tmp_path / "answer.json")
+    assert found["outcome"] == "exhausted"
+    tried = found["history"]
+    assert [trial["population"] for trial in tried] == [1, 2, 3]
+    errors = [0.9 - trial["values"][0] for trial in tried]
+    expected = [0.25, errors[0], 0.5 * errors[1] + 0.5 * (errors[0] + errors[1])]
+    assert [trial["level"] for trial in tried] == pytest.approx(expected, abs=1e-5)
+    request = read(tmp_path / "runs" / "tune-navigation-reward" / "tune.json")
+    assert request["target"]["pid"] == {"gains": [0.5, 0.0, 0.5], "initial": 0.25}
+    for more in (("--gains", "-0.5", "0", "0.5"), ("--initial", "0")):
+        status, _, err = dico(capsys, *PID, "--seeds", "1", *more)
+        assert status == 2
+        assert "was tuned with another target" in err
 
 
 def test_a_metric_of_ones_own_and_a_budget(capsys, tmp_path):
@@ -152,6 +178,21 @@ def test_minutes_are_measured_once(capsys, monkeypatch, tmp_path):
         (("navigation", "--maximize", "reward", "--minutes", "1", "--frames", "50000"), "one budget"),
         (("navigation", "--metric", "reward", "--target", "1", "--minutes", "1"), "minutes must be unset"),
         (("navigation", "--maximize", "reward", "--tolerance", "1"), "tolerance must be unset"),
+        (("navigation", "--maximize", "reward", "--method", "pid"), "pid is for --metric METRIC with --target VALUE"),
+        (
+            ("navigation", "--maximize", "reward", "--gains", "1", "0", "0"),
+            "gains must be unset here: it is for --method",
+        ),
+        (("navigation", "--maximize", "reward", "--at-once", "2"), "at_once must be unset here"),
+        ((*REWARD, "--initial", "0.5"), "initial must be unset here: it is for --method pid"),
+        ((*REWARD, "--method", "pdi"), "method must be one of 'safeguarded', 'pid', got 'pdi'; did you mean 'pid'?"),
+        (
+            (*REWARD, "--method", "pid", "--high", "1"),
+            "high must be unset here: --method pid trains one level at a time",
+        ),
+        ((*REWARD, "--method", "pid", "--at-once", "2"), "at_once must be unset here: --method pid trains one level"),
+        ((*REWARD, "--method", "pid", "--gains", "1", "nan", "0"), "gains must be three finite numbers"),
+        ((*REWARD, "--method", "pid", "--initial", "-1"), "initial must be a diversity, finite and at least 0, got -1"),
         (
             ("navigation", "--metric", "reward", "--target", "1", "--tolerance", "0"),
             "tolerance must be a finite number",

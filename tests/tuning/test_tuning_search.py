@@ -9,7 +9,7 @@ from made_up_bench import LuckyBench, MadeUpBench
 
 from dico.commands.tune import Options, _lines
 from dico.experiments import preset
-from dico.tuning import Halving, Target, largest_diversity, maximize, meet
+from dico.tuning import PID, Halving, Target, largest_diversity, maximize, meet
 from dico.tuning.halving import stage_ends, within_frames
 
 HALVING = Halving(2.0)
@@ -210,6 +210,25 @@ def test_the_range_of_a_target_holds_the_answer_and_mostly_the_truth(scatter):
     held = [tuned.low <= target <= tuned.high for tuned, target in zip(found, targets, strict=True)]
     assert np.mean(held) >= 0.85
     assert np.mean([tuned.high - tuned.low for tuned in found]) < 0.8
+
+
+def test_pid_meets_a_target_level_by_level():
+    """By hand: the metric is 1 - x / 2, the gains are -1, -0.5 and -0.25, and the first level is 1."""
+    bench = MadeUpBench(lambda level: 1 - level / 2, scatter=0.0)
+    tuned = meet(bench, Target(0.8, None, 0.04, pid=PID((-1.0, -0.5, -0.25), 1.0)))
+    # x = 1:       e = 0.3,    de = 0.3,     sum = 0.3     -> max(-0.525, 0)
+    # x = 0:       e = -0.2,   de = -0.5,    sum = 0.1     -> 0.2 + 0.25 - 0.025
+    # x = 0.425:   e = 0.0125
+    assert [levels for levels, *_ in bench.asked] == [["1"], ["0"], ["0.425"]]
+    assert (tuned.outcome, tuned.level) == ("converged", "0.425")
+    assert tuned.dense_frames == 4 * bench.config.frames * bench.config.seeds  # 0, 0.425, 0.85, ...
+
+
+def test_a_level_that_pid_asks_for_again_has_other_seeds():
+    bench = MadeUpBench(lambda _: 2.0, seeds=3)
+    tuned = meet(bench, Target(1.0, None, evaluations=3, pid=PID()))
+    assert (tuned.outcome, tuned.level) == ("exhausted", "0")
+    assert [(levels, first) for levels, _, first, _ in bench.asked] == [(["0"], 0), (["0"], 3), (["0"], 6)]
 
 
 def test_a_target_out_of_reach_is_told():

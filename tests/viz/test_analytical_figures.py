@@ -52,9 +52,25 @@ def test_the_map_of_f_stands_above_that_of_the_unscaled_deviations(run):
         np.testing.assert_allclose(image, values, rtol=1e-6)
     shown = texts(figure)
     assert shown.count("desired SND 0.5") == 1
-    assert sum(text.startswith("unscaled: 0 to ") for text in shown) == 3
-    assert "below: SND of the deviations before they are scaled to f" in said(figure)
-    assert len(images(draw_slice(selection, (0, 3), resolution=9))) == 6
+    assert sum(text.startswith("SND\u2092: 0 to ") for text in shown) == 3
+    assert "SND\u2092 of the deviations: before they are scaled to f" in said(figure)
+
+
+def test_each_row_of_maps_says_what_is_drawn(run):
+    """On the figure itself, and in the order from above to below; the bar is of f."""
+    selection = choose(run)
+    named = ["f: SND\u2092 of the policies", "SND\u2092 of the deviations"]
+    figure = draw_map(selection, resolution=9)
+    beside = [axes.get_ylabel() for axes in figure.axes if axes.images and axes.get_ylabel()]
+    assert (beside, "f at each position" in texts(figure)) == (named, True)
+    figure = draw_slice(selection, (0, 3), resolution=9)
+    assert len(images(figure)) == 6
+    beside = [axes.get_ylabel().split("\n") for axes in figure.axes if axes.images and axes.get_ylabel()]
+    assert [words[0] for words in beside] == named
+    assert len({words[1] for words in beside}) == 1  # the observed number, as ever
+    plain = draw_map(choose(trained("navigation")), resolution=9)
+    assert not [axes for axes in plain.axes if axes.images and axes.get_ylabel()]
+    assert "SND at each position" in texts(plain)
 
 
 def test_elsewhere_the_map_is_what_it_was():
@@ -62,7 +78,7 @@ def test_elsewhere_the_map_is_what_it_was():
     assert other.fields(other.start(0), resolution=9)[0].before_scaling() is None
     figure = draw_map(other, resolution=9)
     assert len(images(figure)) == 3
-    assert "unscaled" not in said(figure)
+    assert "deviations" not in said(figure)
 
 
 def boxed(level, seed, iteration):
@@ -134,7 +150,11 @@ def test_the_page_draws_both(run, tmp_path, opened):
     assert page.locator(".map").count() == 6
     assert page.locator("[data-maps=unscaled] .map").count() == 3
     assert page.locator("[data-chart=snd_box] .desired").count() == 2
+    rows = page.locator("#maps .hint strong").all_inner_texts()
+    assert rows == ["f", "SND\u2092"]
     assert "before they are scaled" in page.locator("#maps").inner_text()
+    assert "f: mean" in page.locator("#maps .map").first.inner_text()
+    assert "SND\u2092: mean" in page.locator("[data-maps=unscaled] .map").first.inner_text()
     heads = page.locator(".summary th[scope=col]").all_inner_texts()
     assert heads[3:6] == ["measured SND", "SND over the box", "executed SND"]
     assert "the mean of f over a box" in page.locator("#over-box").inner_text()

@@ -13,12 +13,13 @@ from dico._files import write_json
 from dico.analysis import sentences
 from dico.commands import say, say_where
 from dico.commands._progress import make_progress
+from dico.control import METHODS
 from dico.experiments import preset
 from dico.tasks import from_settings
 from dico.training.config import Config
 from dico.training.options import SessionOptions
 from dico.training.session import Interrupted
-from dico.tuning import Bench, Halving, Target, Trial, Tuned, find_metric, largest_diversity, maximize, meet
+from dico.tuning import PID, Bench, Halving, Target, Trial, Tuned, find_metric, largest_diversity, maximize, meet
 from dico.tuning.halving import stage_ends, within_frames, within_minutes
 from dico.tuning.trials import read_request
 from dico.viz.files import check_place, output_file
@@ -50,16 +51,23 @@ class Options:
     """What the metric should be."""
     tolerance: float | None = None
     """With --target: the greatest error; by default a twentieth of the target."""
+    method: str = "safeguarded"
+    """With --target: safeguarded, a search that needs no gains and stays within bounds, or pid, the paper's loop."""
+    gains: tuple[float, float, float] | None = None
+    """With --method pid: of the error, its change and its sum, by default 1 0 0; negative for a metric that falls with
+    diversity."""
+    initial: float | None = None
+    """With --method pid: the first diversity, by default 0."""
     high: float | None = None
-    """The greatest diversity; by default the largest SND of the action box."""
+    """The greatest diversity; by default the largest SND of the action box; --method pid has no bound."""
     seeds: int = 3
     """Members for each level; fewer than three have no intervals."""
     frames: int | None = None
     """Budget: environment steps of all members together; by default trainings last as long as the preset's."""
     minutes: float | None = None
     """Budget in minutes, about, by the pace of the first population; with --maximize."""
-    at_once: int = 4
-    """With --target: levels that a population trains."""
+    at_once: int | None = None
+    """With --target: levels that a population trains, by default 4; with --method pid it is one."""
     evaluations: int = 16
     """With --target: levels that are trained in all, at most."""
     preset: str = "quick"
@@ -83,13 +91,12 @@ def run(options: Options, console: Console) -> int:
     name = _metric(options)
     config = _config(options)
     metric = find_metric(name, from_settings(config.task, config.task_options))
-    high = largest_diversity(config) if options.high is None else options.high
     if options.json is not None:
         check_place(options.json)
     options.session.check_stage()
     folder = options.folder or Path("runs", f"tune-{config.task}-{name}".replace(":", "-"))
     bench = Bench(config, metric, folder, options.session, lambda: [make_progress(console)], lambda t: say(t, console))
-    search = _halving(bench, options, high) if options.target is None else _target(bench, options, high)
+    search = _halving(bench, options) if options.target is None else _target(bench, options)
     try:
         tuned = search()
     except Interrupted as stopped:
@@ -105,9 +112,9 @@ def run(options: Options, console: Console) -> int:
     return 0
 
 
-def _halving(bench: Bench, options: Options, high: float) -> Callable[[], Tuned]:
+def _halving(bench: Bench, options: Options) -> Callable[[], Tuned]:
     """The search for the greatest metric, on its budget, in a folder that is there."""
-    halving = Halving(high)
+    halving = Halving(_high(options, bench.config))
     bench.config = _budgeted(bench.config, halving, options, bench.folder)
     stage_ends(bench.config)
     bench.noted = lambda trials: _draw(bench, trials)
@@ -117,9 +124,11 @@ def _halving(bench: Bench, options: Options, high: float) -> Callable[[], Tuned]
     return lambda: maximize(bench, halving)
 
 
-def _target(bench: Bench, options: Options, high: float) -> Callable[[], Tuned]:
+def _target(bench: Bench, options: Options) -> Callable[[], Tuned]:
     """The search for a target, in a folder that is there."""
     assert options.target is not None
+    pid = _pid(options)
+    high = _high(options, bench.config) if pid is None else None
     if bench.metric.episodes is not None:
         check_number("target", options.target, 0, 1)
     most = options.evaluations
@@ -127,21 +136,42 @@ def _target(bench: Bench, options: Options, high: float) -> Callable[[], Tuned]:
         each = bench.config.iterations * bench.config.frames_per_batch * options.seeds
         check_number("frames", options.frames, each, whole=True)
         most = min(most, options.frames // each)
-    target = Target(options.target, high, options.tolerance, options.at_once, most)
+    at_once = 4 if options.at_once is None else options.at_once
+    target = Target(options.target, high, options.tolerance, at_once, most, pid)
     target.loop(lambda _: ())
     bench.noted = lambda trials: _draw(bench, trials, (target.value, target.allowed))
-    bench.begin({"target": asdict(target)})
+    bench.begin({"target": target.to_json()})
     return lambda: meet(bench, target)
+
+
+def _high(options: Options, config: Config) -> float:
+    """The greatest level."""
+    return largest_diversity(config) if options.high is None else options.high
+
+
+def _pid(options: Options) -> PID | None:
+    """The paper's controller, if it is asked for."""
+    given = {name: value for name in ("gains", "initial") if (value := getattr(options, name)) is not None}
+    return PID(**given) if options.method == "pid" else None
 
 
 def _metric(options: Options) -> str:
     """What is tuned by; an error unless it is one thing or the other."""
     if (options.maximize is None) == (options.target is None) or (options.metric is None) != (options.target is None):
         raise ValueError("give either --maximize METRIC, or --metric METRIC with --target VALUE")
-    foreign = ("tolerance",) if options.maximize else ("minutes",)
-    for name in foreign:
-        if getattr(options, name) is not None:
-            raise ValueError(f"{name} must be unset here: it is for the other of --maximize and --target")
+    check_choice("method", options.method, METHODS)
+    if options.maximize and options.method == "pid":
+        raise ValueError("method must be unset with --maximize: pid is for --metric METRIC with --target VALUE")
+    of_pid, of_search = ("gains", "initial"), ("high", "at_once")
+    foreign = ("tolerance", "at_once") if options.maximize else ("minutes",)
+    for names, why in (
+        (foreign, "it is for the other of --maximize and --target"),
+        (of_search if options.method == "pid" else (), "--method pid trains one level at a time, without a bound"),
+        (of_pid if options.method != "pid" else (), "it is for --method pid"),
+    ):
+        for name in names:
+            if getattr(options, name) is not None:
+                raise ValueError(f"{name} must be unset here: {why}")
     if options.frames is not None and options.minutes is not None:
         raise ValueError("give one budget, --frames or --minutes, not both")
     return options.maximize or options.metric or ""

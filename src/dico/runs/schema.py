@@ -37,7 +37,7 @@ Row = dict[str, Any]
 """A line of a metrics file."""
 Say = Callable[[str], None]
 """Takes what is amiss in a folder that can be read nevertheless."""
-COMMON = ("low", "high", "obs_low", "obs_high")
+COMMON = ("low", "high", "obs_low", "obs_high", "coordinates")
 """What the members of a saved policy have in common."""
 STATE = "state.safetensors"
 """The file of a checkpoint that has its tensors."""

@@ -17,7 +17,7 @@ from dico.training.offpolicy import OffPolicyLearner
 from dico.training.population import Counted, Population
 from dico.training.staging import Stage
 
-COMMON = re.compile(r"[^.]+\.(rng\.counter|count|policy\.(obs_)?(low|high)|adam\.\w+\.count)")
+COMMON = re.compile(r"[^.]+\.(rng\.counter|count|policy\.((obs_)?(low|high)|coordinates)|adam\.\w+\.count)")
 """Names of tensors that all members have in common; all others begin with a dimension of members."""
 
 

@@ -27,6 +27,9 @@ KEPT = 3
 SINCE_THEN = ("rollout.earned",)
 """What earlier versions did not save: the returns of episodes that were running then count from the checkpoint on."""
 
+COORDINATES = ".policy.coordinates"
+"""What a density depends on: earlier versions did not save this, and no checkpoint may change it."""
+
 
 def replay_store(population: AnyPopulation, folder: Path, options: SessionOptions) -> ReplayStore | None:
     """Where a population's replayed frames are saved; None if it has none, or they are not wanted."""
@@ -87,12 +90,19 @@ def write_checkpoint(folder: Path, frames: int, write: Callable[[Path], dict[str
 def restore(population: AnyPopulation, checkpoint: Checkpoint, replay: ReplayStore | None) -> None:
     """Bring a population back to where a checkpoint was written."""
     state = population.tensors()
-    saved = {name: torch.zeros_like(state[name]) for name in SINCE_THEN} | checkpoint.tensors()
+    coordinates = {name: value for name, value in state.items() if name.endswith(COORDINATES)}
+    saved = {name: torch.zeros_like(state[name]) for name in SINCE_THEN} | coordinates | checkpoint.tensors()
     if _kinds(saved) != _kinds(state):
         raise RunError(
             f"{checkpoint.folder} holds the state of another configuration, or of another version of dico: resume with "
             "the one it was written with"
         )
+    for name, value in coordinates.items():
+        if (theirs := saved[name].tolist()) != (ours := value.tolist()):
+            raise RunError(
+                f"{checkpoint.folder} has a density of coordinates {theirs}, but config.json tells {ours}: "
+                "resume with those it was written with"
+            )
     with torch.no_grad():
         for name, value in state.items():
             value.copy_(saved[name])

@@ -240,6 +240,8 @@ class Config(Settings):
         ValueError: the configuration does not tell task_options, algorithm, snd, ...
         """
         settings: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in saved.items()}
+        if settings.get("coordinates", ()) is None:  # all of them, as Python has it, and BenchMARL's run folders
+            settings["coordinates"] = ()
         known = [field.name for field in fields(cls)]
         for name in settings:
             check_choice("setting", name, known)

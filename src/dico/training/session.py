@@ -16,6 +16,7 @@ from typing import Any, TextIO
 
 from dico._checks import check_choice
 from dico._files import FORMAT, checksum, crc32, plain, sealed, write_json
+from dico.members import difference
 from dico.runs import Checkpoint, Run, RunError, Summary, load
 from dico.runs.folder import check_unchanged, read_checkpoints
 from dico.runs.reading import check_own
@@ -271,9 +272,13 @@ def read_config(run: Run) -> Config:
         check_known(run.config["task"])
         config = Config.from_json(dict(run.config))
         check_known_schedules(config.snd)
-        return config
     except (ValueError, TypeError) as error:
         raise RunError(f"{run.folder / 'config.json'} cannot be used: {error}") from None
+    if differs := difference(run.members, config.members):
+        raise RunError(
+            f"{run.folder / 'members.json'} cannot be used: {differs} in config.json: restore the one that was changed"
+        )
+    return config
 
 
 def is_free(folder: Path) -> bool:

@@ -6,10 +6,10 @@
 
 from dico.tuning.halving import Halving, maximize
 from dico.tuning.metrics import METRICS, Metric, find_metric
-from dico.tuning.target import Target, meet
+from dico.tuning.target import PID, Target, meet
 from dico.tuning.trials import Bench, Trial, Tuned, largest_diversity
 
 __all__ = [
-    "METRICS", "Bench", "Halving", "Metric", "Target", "Trial", "Tuned", "find_metric", "largest_diversity", "maximize",
-    "meet",
+    "METRICS", "PID", "Bench", "Halving", "Metric", "Target", "Trial", "Tuned", "find_metric", "largest_diversity",
+    "maximize", "meet",
 ]  # fmt: skip

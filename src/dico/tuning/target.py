@@ -2,10 +2,11 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from itertools import pairwise
 from statistics import fmean
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -20,19 +21,31 @@ RELATIVE = 0.05
 
 
 @dataclass(frozen=True)
+class PID:
+    """The paper's controller (alg:closed_loop)."""
+
+    gains: tuple[float, float, float] = (1.0, 0.0, 0.0)
+    """Of the error, its change and its sum."""
+    initial: float = 0.0
+    """The first level."""
+
+
+@dataclass(frozen=True)
 class Target:
     """What is wanted, and how far the search for it may go."""
 
     value: float
     """What the metric should be."""
-    high: float
-    """The greatest level."""
+    high: float | None
+    """The greatest level; PID knows none."""
     tolerance: float | None = None
     """The greatest error; by default a twentieth of the target."""
     at_once: int = 4
     """Levels that a population trains."""
     evaluations: int = 16
     """Levels that are trained in all, at most."""
+    pid: PID | None = None
+    """In place of the safeguarded search; then each population trains one level."""
 
     @property
     def allowed(self) -> float:
@@ -41,10 +54,22 @@ class Target:
 
     def loop(self, evaluate: Callable[[list[float]], Sequence[Sequence[float]]]) -> Iterator[list[Step]]:
         """The closed loop; bad values are told before anything is evaluated."""
+        if self.pid is None:
+            assert self.high is not None
+            options: dict[str, Any] = {"high": self.high, "at_once": self.at_once}
+        else:
+            options = {"method": "pid", **asdict(self.pid)}
         return closed_loop_in_batches(
-            evaluate, self.value, tolerance=self.allowed, high=self.high, at_once=self.at_once,
-            evaluations=self.evaluations,
-        )  # fmt: skip
+            evaluate, self.value, tolerance=self.allowed, evaluations=self.evaluations, **options
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """What was asked for, by name; without PID as versions that had none wrote it.
+
+        >>> Target(0.9, 2.0).to_json()
+        {'value': 0.9, 'high': 2.0, 'tolerance': None, 'at_once': 4, 'evaluations': 16}
+        """
+        return {name: value for name, value in asdict(self).items() if name != "pid" or value is not None}
 
 
 class _UnmeasuredError(Exception):
@@ -60,9 +85,10 @@ def meet(bench: Bench, target: Target) -> Tuned:
     frames = config.iterations * config.frames_per_batch
 
     def evaluate(levels: list[float]) -> list[tuple[float, ...]]:
-        again = max(asked[level] for level in levels)  # a level is asked for again alone
-        asked.update(levels)
-        _, trials = bench.train([text_of_level(level) for level in levels], frames, first_seed=again * config.seeds)
+        chosen = [text_of_level(level) for level in levels]
+        again = max(asked[text] for text in chosen)  # a level is asked for again alone
+        asked.update(chosen)
+        _, trials = bench.train(chosen, frames, first_seed=again * config.seeds)
         if not all(trial.known for trial in trials):
             raise _UnmeasuredError(why_left_out(trials, bench.metric))
         return [trial.values for trial in trials]
@@ -83,13 +109,24 @@ def meet(bench: Bench, target: Target) -> Tuned:
     assert nearest is not None
     measured = _all(bench.history)
     low, high = _around(measured, nearest, target.value)
-    finest = min((b - a for a, b in pairwise(sorted(asked))), default=target.high)
-    dense = math.ceil(target.high / finest) + 1
+    dense = _dense(map(float, asked), target.high)
     pays = _answer(measured, bench.metric.episodes)
     return Tuned(
         outcome, text_of_level(nearest), low, high, pays, bench.frames, dense * frames * config.seeds,
         tuple(bench.history), why or ("" if pays is None else pays.why),
     )  # fmt: skip
+
+
+def _dense(levels: Iterable[float], high: float | None) -> int:
+    """How many levels a sweep has up to the highest, or to the greatest that was tried, at the finest step tried.
+
+    >>> _dense([0, 2, 1, 0.5], 2.0), _dense([0, 0.6, 0.4], None), _dense([0], None)
+    (5, 4, 1)
+    """
+    tried = sorted(levels)
+    greatest = tried[-1] if high is None else high
+    finest = min((b - a for a, b in pairwise(tried)), default=greatest)
+    return math.ceil(round(greatest / finest, 3)) + 1 if greatest else 1
 
 
 def _rounded(level: float) -> float:

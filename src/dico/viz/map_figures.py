@@ -13,8 +13,11 @@ from dico.runs.episodes import play
 from dico.viz.kept import selection_of
 from dico.viz.maps import colour_bar, map_scale, plot_map, plot_slice
 from dico.viz.selection import Selection
-from dico.viz.style import caption, label_edges, level_panels, level_title, paired_panels, use_style, who
+from dico.viz.style import caption, columns_of, label_edges, level_panels, level_title, paired_panels, use_style, who
 from dico.viz.views import legend
+
+SND, F, SND_O = "SND", "f", "SND\u2092"
+"""What maps are of; under analytical control f, and what the deviations have before they are scaled to it."""
 
 
 def draw_map(
@@ -28,7 +31,8 @@ def draw_map(
     """Diversity at every position, a panel for each level.
 
     All have one colour scale, so that levels are compared, or each its own, so that the shape of each is seen. Under
-    analytical control it is f, and below it stands the diversity of the unscaled deviations (eq:finn_pi).
+    analytical control it is f, and below it stands the diversity of the unscaled deviations (eq:finn_pi); each row says
+    which.
 
     Args:
         selection: a run, or members of one that ``dico.viz.choose`` gives.
@@ -54,8 +58,9 @@ def draw_map(
             )
         for each, field in zip(below, _before_scaling(fields), strict=True):
             plot_map(each, field, selection.task, state)
+        _name_rows(axes, below)
         key = [
-            *_finish(figure, axes, selection, "at each position", fields if own_scale else None),
+            *_finish(figure, axes, selection, f"{F if below else SND} at each position", fields if own_scale else None),
             *_below(below),
             *legend(selection.task, selection.task.scene(state), over_map=True),
             *(["arrows: mean actions"] if arrows else []),
@@ -111,7 +116,8 @@ def draw_slice(
                 each.label_outer()
         if not below:
             label_edges(axes)
-        own = _finish(figure, axes, selection, "at each point", fields if own_scale else None)
+        _name_rows(axes, below)
+        own = _finish(figure, axes, selection, f"{F if below else SND} at each point", fields if own_scale else None)
         dots = f"dots: seen in {ROLLOUT} episodes"
         caption(figure, ", ".join([*who(selection), *own, *_below(below), dots, "all other observations held"]))
         return figure
@@ -124,8 +130,15 @@ def _map_panels(fields: Sequence[Field], label: float = 0.3) -> tuple[Figure, li
         return *level_panels(len(fields), label=label), []
     figure, axes, below = paired_panels(len(fields), label=label)
     for each, field in zip(below, before, strict=True):
-        each.set_title(f"unscaled: 0 to {map_scale([field]).vmax:.2g}")
+        each.set_title(f"{SND_O}: 0 to {map_scale([field]).vmax:.2g}")
     return figure, axes, below
+
+
+def _name_rows(above: Sequence[Axes], below: Sequence[Axes]) -> None:
+    """What is drawn, in front of each row of a figure that has both."""
+    for row, name in ((above, f"{F}: {SND_O} of the policies"), (below, f"{SND_O} of the deviations")):
+        for each in row[:: columns_of(len(row))] if below else ():
+            each.set_ylabel("\n".join(filter(None, (name, each.get_ylabel()))))
 
 
 def _before_scaling(fields: Sequence[Field]) -> list[Field]:
@@ -135,7 +148,7 @@ def _before_scaling(fields: Sequence[Field]) -> list[Field]:
 
 def _below(below: Sequence[Axes]) -> list[str]:
     """What the lower panels are, in words."""
-    return ["above: f", "below: SND of the deviations before they are scaled to f"] if below else []
+    return [f"{SND_O} of the deviations: before they are scaled to f"] if below else []
 
 
 def _observed(selection: Selection, coordinate: int) -> str:
@@ -145,7 +158,7 @@ def _observed(selection: Selection, coordinate: int) -> str:
 
 
 def _finish(
-    figure: Figure, axes: Sequence[Axes], selection: Selection, where: str, own: Sequence[Field] | None
+    figure: Figure, axes: Sequence[Axes], selection: Selection, what: str, own: Sequence[Field] | None
 ) -> list[str]:
     """Titles and the colours' meaning: a bar, or where each field has its own scale, that in the titles; and words."""
     if own is not None:
@@ -153,7 +166,7 @@ def _finish(
                                  for field in own])  # fmt: skip
         return ["colours from 0 to the number above each"]
     _title(axes, selection, [""] * len(axes))
-    colour_bar(figure, axes, f"SND {where}")
+    colour_bar(figure, axes, what)
     return []
 
 

@@ -15,8 +15,10 @@ const LEAD = "How far apart the agents' policies are at every place where an age
 const SLICES = "How far apart the agents' policies are over two numbers that an agent observes, where there is no "
   + "map over positions, for agents see more than where they are: brighter is more different. The same colours for "
   + "all levels; point at a map to read a value.";
-const UNSCALED = "Under analytical control this is f, which a density places over the box of observations. Below: the "
-  + "SND of the same agents' deviations before they are scaled to f, each map from 0 to its own greatest value.";
+const F = ["f", ", the SND of the policies under analytical control, which a density places over the box of "
+  + "observations"];
+const UNSCALED = ["SND\u2092", " of the same agents' deviations before they are scaled to f, each map from 0 to its "
+  + "own greatest value"];
 
 export function maps(report, selection) {
   const runs = report.runs.map((run, index) => ({ ...run, index })).filter(({ maps }) => maps);
@@ -28,16 +30,18 @@ export function maps(report, selection) {
   const panels = [];
   const show = () => panels.forEach(({ update }) => update(own));
   const blocks = runs.map((run) => {
-    const draw = (panel, common) => mapPanel(report, run, panel, common, colour, selection);
-    const [scaled, unscaled] = [run.maps.panels.map((panel) => draw(panel, most)),
-      run.maps.unscaled.map((panel) => draw(panel, null))];
+    const both = run.maps.unscaled.length > 0;
+    const draw = (panel, common, what) => mapPanel(report, run, panel, common, colour, selection, what);
+    const [scaled, unscaled] = [run.maps.panels.map((panel) => draw(panel, most, both ? F[0] : "")),
+      run.maps.unscaled.map((panel) => draw(panel, null, UNSCALED[0]))];
     panels.push(...scaled, ...unscaled);
     const title = comparing(report)
       ? element("h3", { class: "run-title" }, runMark(report, run.index), run.name) : null;
-    return [title, element("div", { class: "maps" }, scaled.map(({ node }) => node)), unscaled.length ? [
-      element("p", { class: "hint" }, UNSCALED),
-      element("div", { class: "maps", "data-maps": "unscaled" }, unscaled.map(({ node }) => node)),
-    ] : null];
+    return [title, both ? rowTitle(...F) : null, element("div", { class: "maps" }, scaled.map(({ node }) => node)),
+      both ? [
+        rowTitle(...UNSCALED),
+        element("div", { class: "maps", "data-maps": "unscaled" }, unscaled.map(({ node }) => node)),
+      ] : null];
   });
   show();
   selection.addEventListener("change", show);
@@ -57,6 +61,11 @@ export function maps(report, selection) {
   const lead = runs[0].maps.scene ? LEAD : `${SLICES} ${axesOf(runs[0].maps)}`;
   return section("maps", TITLE, `${lead} ${report.taken}`, element("div", { class: "row" }, scale, bar.node), blocks,
     sceneKey(runs[0].maps.key), files);
+}
+
+/** What the maps below show: its symbol, and what that is. */
+function rowTitle(symbol, meaning) {
+  return element("p", { class: "hint" }, element("strong", {}, symbol), meaning);
 }
 
 /** Each cell's middle and value. */
@@ -79,10 +88,10 @@ function axesOf({ axes: [across, up], extent, episodes }) {
 }
 
 /** The map of a level: in colours from 0 to `most`, or to its own greatest value if that is null or wanted. */
-function mapPanel(report, run, panel, most, colour, selection) {
+function mapPanel(report, run, panel, most, colour, selection, what) {
   const field = fieldOf(panel, run.maps);
   const scene = run.maps.scene && new Episode(run.maps.scene);
-  const mean = `mean ${number(field.mean)}`;
+  const mean = `${what && `${what}: `}mean ${number(field.mean)}`;
   const label = `Map for ${levelName(report, panel.level)}: ${mean}`;
   const canvas = element("canvas", { role: "img", "aria-label": label });
   const reading = element("span", { class: "muted" });
