@@ -15,6 +15,13 @@ def test_it_is_a_tanh_to_the_digits_that_float32_has_near_one(x):
     assert Tanh()(torch.tensor(x)).item() == pytest.approx(math.tanh(x), abs=2.5e-7)
 
 
+def test_it_is_the_same_with_and_without_a_gradient():
+    x = torch.linspace(-9, 9, 1001)
+    with torch.no_grad():
+        acting = Tanh()(x)
+    assert torch.equal(acting, Tanh()(x))
+
+
 @pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
 def test_other_precisions_are_pytorchs_own(dtype):
     x = torch.linspace(-5, 5, 101, dtype=dtype)

@@ -1,12 +1,15 @@
 """Tanh as hidden layers have it, at the speed that a CPU can give it."""
 
+import inspect
+from typing import Any
+
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
 
 class Tanh(nn.Tanh):
-    r"""``torch.tanh``; of float32 on a CPU as :math:`2\sigma(2x)-1`, which PyTorch computes five times as fast.
+    r"""``torch.tanh``; of float32 on a CPU as :math:`2\sigma(2x)-1`, which PyTorch computes several times as fast.
 
     The two agree to 1e-7, which is how far float32 tells numbers near 1 apart; what small numbers lose are digits
     below that. With small networks half of a training on a CPU was PyTorch's tanh.
@@ -17,27 +20,34 @@ class Tanh(nn.Tanh):
     """
 
     def forward(self, input: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
-        by_sigmoid = input.device.type == "cpu" and input.dtype == torch.float32
-        return BySigmoid.apply(input) if by_sigmoid else torch.tanh(input)  # pyright: ignore[reportReturnType]
+        if input.device.type != "cpu" or input.dtype != torch.float32:
+            return torch.tanh(input)
+        return BySigmoid.apply(input) if torch.is_grad_enabled() else by_sigmoid(input)  # pyright: ignore
+
+
+def by_sigmoid(x: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+    """Tanh in one tensor."""
+    return torch.sigmoid(2 * x).mul_(2).sub_(1)
 
 
 class BySigmoid(torch.autograd.Function):
-    """Tanh from the sigmoid, in one tensor, with the gradient of a tanh: no more is kept than of that."""
+    """:func:`by_sigmoid` with the gradient of a tanh: no more is kept for it than of that."""
 
     generate_vmap_rule = True
 
     @staticmethod
     def forward(x: Tensor) -> Tensor:
-        """Of any shape."""
-        return torch.sigmoid(2 * x).mul_(2).sub_(1)
+        return by_sigmoid(x)
+
+    # PyTorch would find out anew at each call what it takes, for 40 microseconds
+    forward.__func__.__signature__ = inspect.signature(forward)  # pyright: ignore[reportFunctionMemberAccess]
 
     @staticmethod
-    def setup_context(ctx, inputs: tuple[Tensor], output: Tensor) -> None:  # noqa: ARG004
-        """Keep the output, all that the slope needs."""
+    def setup_context(ctx: Any, inputs: tuple[Tensor], output: Tensor) -> None:  # noqa: ARG004
         ctx.save_for_backward(output)
 
     @staticmethod
-    def backward(ctx, gradient: Tensor) -> Tensor:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def backward(ctx: Any, *grad_outputs: Tensor) -> Tensor:
         r""":math:`\tanh'=1-\tanh^2`."""
         (output,) = ctx.saved_tensors
-        return torch.ops.aten.tanh_backward(gradient, output)
+        return torch.ops.aten.tanh_backward(grad_outputs[0], output)
