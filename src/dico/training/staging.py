@@ -10,6 +10,7 @@ from torch import Tensor
 
 from dico._checks import check_choice
 from dico.runs import RunError
+from dico.training.freed import keep_freed_memory
 from dico.training.products import quick_float32
 
 STAGES = ("eager", "compiled", "graphs")
@@ -54,9 +55,10 @@ class Stage:
         """Within, a CUDA device is the current one, and rounds matrix products to TF32 or not, as the precision says.
 
         Streams and graphs are those of the current device, whatever device their tensors are on. On a CPU, products
-        are made by the faster library.
+        are made by the faster library, and, from then on, freed memory is kept.
         """
         if self.device.type != "cuda":
+            keep_freed_memory()
             with quick_float32():
                 yield
             return
