@@ -13,6 +13,7 @@ import torch
 from dico.experiments import preset
 from dico.training.config import Config
 from dico.training.population import Population
+from dico.training.products import quick_float32
 
 
 def ours(config: Config) -> tuple[float, float]:
@@ -34,6 +35,8 @@ def against_benchmarl(epochs: int) -> None:
     config = preset("paper", "navigation", snd=("0.5",), seeds=1, epochs=epochs)
     merged = preset("paper", "navigation", snd=("0.5",), seeds=1, epochs=epochs, action_loss="merged")
     rows = {"BenchMARL, model=dico": iteration_seconds(config)[0]}
+    with quick_float32():
+        rows["BenchMARL, its products by oneDNN as ours"] = iteration_seconds(config)[0]
     rows["ours, separate action loss"] = ours(config)
     rows["ours, merged action loss"] = ours(merged)
     theirs = sum(next(iter(rows.values())))

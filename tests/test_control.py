@@ -67,6 +67,11 @@ def test_pid_answers_with_the_level_at_which_it_converged():
     assert (last.outcome, last.answer, last.level) == ("converged", 0.0, 0.0)
 
 
+def test_pid_that_runs_away_says_so():
+    with pytest.raises(ValueError, match="not finite: take smaller ones"):
+        list(closed_loop(lambda _: 0.0, 5.0, method="pid", gains=(1e308, 0.0, 0.0)))
+
+
 def increasing(draw):
     power, gain = draw.uniform(0.4, 3), draw.uniform(0.5, 2)
     return lambda x: gain * (x / HIGH) ** power

@@ -51,7 +51,9 @@ def spaced(
 def take(
     values: Shaped[Tensor, "members rows *rest"], index: Int[Tensor, "members picked"]
 ) -> Shaped[Tensor, "members picked *rest"]:
-    """Each member's own rows.
+    """Each member's own rows, by indices from 0 to ``rows - 1``: beyond them are those of other members.
+
+    ``values`` should be contiguous, as all that is collected is; else they are copied whole.
 
     >>> take(torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), torch.tensor([[2, 0], [1, 1]]))
     tensor([[3., 1.],

@@ -11,8 +11,9 @@ from torch import Tensor, nn
 class Tanh(nn.Tanh):
     r"""``torch.tanh``; of float32 on a CPU as :math:`2\sigma(2x)-1`, which PyTorch computes several times as fast.
 
-    The two agree to 1e-7, which is how far float32 tells numbers near 1 apart; what small numbers lose are digits
-    below that. With small networks half of a training on a CPU was PyTorch's tanh.
+    The two agree to 2e-7, about what float32 tells numbers near 1 apart by: small numbers lose their digits below that.
+    With small networks half of a training on a CPU was PyTorch's tanh. What is exported or traced has that tanh, which
+    other runtimes know.
 
     >>> x = torch.linspace(-9, 9, 1000)
     >>> (Tanh()(x) - torch.tanh(x)).abs().max() < 2e-7
@@ -20,8 +21,11 @@ class Tanh(nn.Tanh):
     """
 
     def forward(self, input: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
-        if input.device.type != "cpu" or input.dtype != torch.float32:
+        given_away = torch.compiler.is_exporting() or torch.jit.is_tracing()
+        if input.device.type != "cpu" or input.dtype != torch.float32 or given_away:
             return torch.tanh(input)
+        if torch.compiler.is_compiling():  # which fuses the steps, and their gradients
+            return 2 * torch.sigmoid(2 * input) - 1
         return BySigmoid.apply(input) if torch.is_grad_enabled() else by_sigmoid(input)  # pyright: ignore
 
 
@@ -45,6 +49,12 @@ class BySigmoid(torch.autograd.Function):
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor], output: Tensor) -> None:  # noqa: ARG004
         ctx.save_for_backward(output)
+        ctx.save_for_forward(output)
+
+    @staticmethod
+    def jvp(ctx: Any, *grad_inputs: Tensor) -> Tensor:
+        """The slope again, forward."""
+        return BySigmoid.backward(ctx, *grad_inputs)
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Tensor) -> Tensor:

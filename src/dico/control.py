@@ -220,6 +220,8 @@ def _pid(target: float, tolerance: float, initial: float, gains: tuple[float, fl
         level = max(proportional * error + derivative * (error - previous) + integral * total, 0.0)
         if -tolerance < error < tolerance:
             return "converged"
+        if not math.isfinite(level):
+            raise ValueError(f"gains {gains} lead to a diversity that is not finite: take smaller ones")
 
 
 class _Seen:

@@ -231,6 +231,14 @@ def test_a_level_that_pid_asks_for_again_has_other_seeds():
     assert [(levels, first) for levels, _, first, _ in bench.asked] == [(["0"], 0), (["0"], 3), (["0"], 6)]
 
 
+def test_what_pid_converged_with_is_the_last_evaluation_alone():
+    values = iter([0.2, 0.2, 0.49])
+    bench = MadeUpBench(lambda _: next(values), seeds=1, scatter=0.0)
+    tuned = meet(bench, Target(0.5, None, 0.05, pid=PID((-1.0, 0.0, 0.0), 0.0)))
+    options = Options(task="navigation", metric="reward", target=0.5, tolerance=0.05, method="pid")
+    assert _lines(tuned, options, "reward")[0].endswith("met at a desired diversity of 0, with 0.49 for 0.5")
+
+
 def test_a_target_out_of_reach_is_told():
     tuned = meet(MadeUpBench(lambda level: level), Target(5.0, high=2.0))
     assert (tuned.outcome, tuned.level) == ("saturated", "2")

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
+from itertools import chain
 from pathlib import Path
 from statistics import fmean
 
@@ -221,14 +222,15 @@ def _lines(tuned: Tuned, options: Options, metric: str) -> list[str]:
     """What came of it, in a few lines."""
     lines = [] if tuned.answer is None else sentences(tuned.answer, metric)
     if options.target is not None:
-        known = [value for trial in tuned.history if trial.level == tuned.level for value in trial.known]
-        value = fmean(known)
+        of_level = [trial.known for trial in tuned.history if trial.level == tuned.level and trial.known]
+        by_pid = options.method == "pid"  # which goes by each evaluation alone
+        value = fmean(of_level[-1] if by_pid else chain.from_iterable(of_level))
         lines = [
             f"{tuned.outcome}: {MEANS[tuned.outcome]} {tuned.level}, with {value:.4g} for {options.target:g}",
             *lines[1:2],
         ]
         tolerance = Target(options.target, 1.0, options.tolerance).allowed
-        if tuned.outcome == "exhausted" and abs(value - options.target) <= tolerance:
+        if tuned.outcome == "exhausted" and not by_pid and abs(value - options.target) <= tolerance:
             lines.append(
                 f"that is within {tolerance:g}, but its seeds leave it open: give more --evaluations or --seeds"
             )

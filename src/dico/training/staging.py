@@ -54,8 +54,8 @@ class Stage:
     def entered(self) -> Iterator[None]:
         """Within, a CUDA device is the current one, and rounds matrix products to TF32 or not, as the precision says.
 
-        Streams and graphs are those of the current device, whatever device their tensors are on. On a CPU, products
-        are made by the faster library, and, from then on, freed memory is kept.
+        Streams and graphs are those of the current device, whatever device their tensors are on. On a CPU,
+        products may be made by oneDNN, and, from then on, freed memory is kept.
         """
         if self.device.type != "cuda":
             keep_freed_memory()

@@ -55,7 +55,8 @@ class Target:
     def loop(self, evaluate: Callable[[list[float]], Sequence[Sequence[float]]]) -> Iterator[list[Step]]:
         """The closed loop; bad values are told before anything is evaluated."""
         if self.pid is None:
-            assert self.high is not None
+            if self.high is None:
+                raise ValueError("high must be given: the search needs a greatest level, only PID has none")
             options: dict[str, Any] = {"high": self.high, "at_once": self.at_once}
         else:
             options = {"method": "pid", **asdict(self.pid)}

@@ -117,7 +117,11 @@ class Bench:
         asked = json.loads(json.dumps({"config": asdict(self.config), "metric": self.metric.name, **request}))
         before = read_request(self.folder)
         if before is not None:
-            changed = [name for name in {**before, **asked} if before.get(name) != asked.get(name)]
+            changed = [
+                f"{name} ({', '.join(parts)})" if (parts := _differing(before.get(name), asked.get(name))) else name
+                for name in {**before, **asked}
+                if before.get(name) != asked.get(name)
+            ]
             if changed:
                 raise RunError(
                     f"{self.folder} was tuned with another {', '.join(changed)}: give the options that it was begun "
@@ -181,6 +185,17 @@ def why_left_out(trials: Iterable[Trial], metric: Metric) -> str:
     undefined = metric.undefined if any(math.isfinite(trial.measured) for trial in few) else ""
     at = f"{few[0].level} is" if len(few) == 1 else f"{', '.join(trial.level for trial in few)} are"
     return f"{at} not compared, for too few seeds have a value of {metric.name} there: {undefined or 'seeds diverged'}"
+
+
+def _differing(before: Any, asked: Any) -> list[str]:
+    """Names of what differs between two parts of a request, if they have names.
+
+    >>> _differing({"value": 0.5, "evaluations": 16}, {"value": 0.5, "evaluations": 20}), _differing("reward", "return")
+    (['evaluations'], [])
+    """
+    if not isinstance(before, dict) or not isinstance(asked, dict):
+        return []
+    return [name for name in {**before, **asked} if before.get(name) != asked.get(name)]
 
 
 def read_request(folder: Path) -> dict[str, Any] | None:
