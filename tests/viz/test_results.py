@@ -5,11 +5,13 @@ import re
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from dico import max_snd
 from dico.analysis.claims import judge
 from dico.viz.reproduction import markdown, summaries, write_reproduction
+from dico.viz.tuning import draw_history
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
 
@@ -71,3 +73,19 @@ def test_every_summary_tells_where_it_comes_from():
     for run in summaries(RESULTS):
         assert {"command", "commit", "torch", "device", "seconds"} <= run.source.about.keys()
         assert run.source.behaviours
+
+
+@pytest.mark.parametrize("task", ["tag", "dispersion"])
+def test_the_document_has_what_tuning_answered(task):
+    text = re.sub(r"\s+", " ", (RESULTS / "README.md").read_text())
+    told = re.search(rf"\*\*{task.capitalize()}\*\*[^:]*: `(.*?)`(.*?)!\[", text[text.index("## Which diversity") :])
+    assert told
+    found = json.loads((RESULTS / "tune" / f"{task}.json").read_text())
+    assert told[1] == found["outcome"]
+    digits = 1 if task == "tag" else 4
+    for name in ("gain", "gain_low", "gain_high"):
+        assert f"{found[name]:.{digits}f}" in told[2], name
+    last = [trial for trial in found["history"] if trial["population"] == 3]
+    for trial in last:
+        assert f"{np.mean(trial['values']):.{max(digits, 2)}f}" in told[2], trial["level"]
+    assert draw_history(found["history"], "reward", task).axes[0].lines
