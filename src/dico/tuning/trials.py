@@ -119,8 +119,7 @@ class Bench:
         if before is not None:
             changed = [
                 f"{name} ({', '.join(parts)})" if (parts := _differing(before.get(name), asked.get(name))) else name
-                for name in {**before, **asked}
-                if before.get(name) != asked.get(name)
+                for name in _differing(before, asked)
             ]
             if changed:
                 raise RunError(
