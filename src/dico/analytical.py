@@ -283,8 +283,7 @@ class AnalyticalDiCo(DiCo):
     def _save_to_state_dict(self, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
         """Weights tell which coordinates their density is of; that is no buffer, which optimisers would be told of."""
         super()._save_to_state_dict(destination, prefix, keep_vars)
-        everything = torch.arange(len(self.obs_low), device=self.obs_low.device)
-        destination[f"{prefix}coordinates"] = everything if self.coordinates is None else self.coordinates
+        destination[f"{prefix}coordinates"] = torch.tensor(self._seen, device=self.obs_low.device)
 
     def _load_from_state_dict(
         self, state_dict: dict[str, Any], prefix: str, local_metadata: Any, strict: bool, missing_keys: list[str],
