@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from functools import reduce
+from itertools import pairwise
 from typing import cast
 
 import torch
@@ -11,7 +12,7 @@ from torch import Tensor, nn
 
 from dico._building import check_sizes
 from dico._checks import check_positive
-from dico.nets import StackedLinear, StackedMLP
+from dico.nets import StackedLinear
 
 LEAST = 1e-3
 """No density is below this anywhere: it is mixed with so much of the uniform one."""
@@ -25,15 +26,16 @@ class AutoregressiveDensity(nn.Module):
     Each :math:`q_k` is piecewise linear in :math:`u_k`, with B equal bins: it has the heights :math:`e^{l_0},\dots,
     e^{l_B}` at their ends, divided by the trapezoid sum :math:`\frac1B(\frac12e^{l_0}+e^{l_1}+\dots+\frac12e^{l_B})`,
     which is the integral. So the last coordinate integrates to 1 whatever the others are, then the last but one, and in
-    the end the whole, in any number of dimensions and for any weights. The logits l of coordinate k are an MLP's, of
-    its own, of the coordinates before it; its last layer starts at zero, and q at 1 everywhere.
+    the end the whole, in any number of dimensions and for any weights. The logits l of the first coordinate are
+    parameters; those of every other are an MLP's, of its own, of the coordinates before it. Its last layer starts at
+    zero, as the first logits do, and q at 1 everywhere.
     (It has rectifiers, which cost less than tanh and fit navigation's ideal map as well with half the units.)
     :math:`\epsilon` is ``LEAST``.
 
     Args:
         inputs: d.
         bins: B; no :math:`q_k` exceeds B, or 2B at the two ends.
-        hidden: widths of each coordinate's MLP.
+        hidden: widths of each MLP.
         members: leading dimensions of the parameters, and of what it is called with.
 
     >>> density = AutoregressiveDensity(3)
@@ -43,7 +45,7 @@ class AutoregressiveDensity(nn.Module):
 
     earlier: Tensor
     knots: Tensor
-    log_shares: Tensor
+    shares: Tensor
 
     def __init__(self, inputs: int, *, bins: int = 16, hidden: Sequence[int] = (32, 32), members: Sequence[int] = ()):
         super().__init__()
@@ -55,17 +57,14 @@ class AutoregressiveDensity(nn.Module):
             raise ValueError("hidden must hold at least one width, got none")
         self.inputs, self.bins = int(inputs), int(bins)
         self.member_axes = len(members)
-        stack = (*members, self.inputs)
-        self.mlp = nn.Sequential(
-            StackedMLP(stack, self.inputs, hidden[-1], hidden[:-1], nn.ReLU),
-            nn.ReLU(),
-            ZeroLinear(stack, hidden[-1], bins + 1),
-        )
-        earlier = torch.ones(self.inputs, self.inputs).tril(-1)  # row k: which coordinates come before k
-        self.register_buffer("earlier", earlier.unsqueeze(-2), persistent=False)
-        self.register_buffer("knots", torch.arange(self.bins + 1.0), persistent=False)
+        self.first = nn.Parameter(torch.zeros(*members, 1, bins + 1, 1))
+        later = self.inputs - 1
+        self.mlp = _columns_mlp((*members, later), later, bins + 1, hidden) if later else None
+        # row k: which coordinates those of number k + 1 come after
+        self.register_buffer("earlier", torch.ones(later, later).tril().unsqueeze(-1), persistent=False)
+        self.register_buffer("knots", torch.arange(self.bins + 1.0).unsqueeze(-1), persistent=False)
         ends = torch.tensor([0.5] + [1.0] * (self.bins - 1) + [0.5], dtype=torch.float64)
-        self.register_buffer("log_shares", ends.log(), persistent=False)
+        self.register_buffer("shares", ends.unsqueeze(-1), persistent=False)
 
     def forward(self, u: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch"]:
         return LEAST + (1 - LEAST) * self.product(u)
@@ -73,13 +72,15 @@ class AutoregressiveDensity(nn.Module):
     def product(self, u: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch"]:
         r""":math:`\prod_k q_k`, the density that is learned."""
         members, batch = u.shape[: self.member_axes], u.shape[self.member_axes : -1]
-        rows = u.reshape(*members, 1, math.prod(batch), self.inputs)
-        distance = rows.squeeze(-3).mT.unsqueeze(-1) * self.bins - self.knots.to(u.dtype)  # (*members, d, rows, B + 1)
+        columns = u.reshape(*members, math.prod(batch), self.inputs).mT.contiguous()
         # the height at u that each end of a bin gives it, for all of the integral
-        nearness = (1 - distance.abs()).clamp_min(0) * (self.bins * (-self.log_shares.to(u.dtype)).exp())
-        conditionals = (self._weights(rows) * nearness).sum(-1)
+        distance = columns.unsqueeze(-2) * self.bins - self.knots.to(u.dtype)  # (*members, d, ends, rows)
+        heights = (1 - distance.abs()).clamp_min(0) * (self.bins / self.shares.to(u.dtype))
+        weights = self._weights(columns)
+        parts = zip(weights, heights.split([each.shape[-3] for each in weights], -3), strict=True)
         # one by one: the gradient of `prod` asks for the zeros among them
-        return reduce(torch.mul, conditionals.unbind(-2)).reshape(*members, *batch)
+        conditionals = [q_k for weight, height in parts for q_k in (weight * height).sum(-2).unbind(-2)]
+        return reduce(torch.mul, conditionals).reshape(*members, *batch)
 
     @torch.no_grad()
     def draw(self, even: Float[Tensor, "*members rows d"]) -> Float[Tensor, "*members rows d"]:
@@ -95,21 +96,26 @@ class AutoregressiveDensity(nn.Module):
         """
         u = even.clone()
         for k in range(self.inputs):
-            weights = self._weights(u.unsqueeze(-3))[..., k, :, :]
+            first, *others = self._weights(u.mT)
+            weights = others[0][..., k - 1, :, :].mT if k else first.squeeze(-3).mT.expand(*u.shape[:-1], -1)
             upto, number = weights.cumsum(-1), even[..., k : k + 1].contiguous()
             hat = torch.searchsorted(upto[..., :-1].contiguous(), number)
             share = ((number - upto.gather(-1, hat)) / weights.gather(-1, hat) + 1).clamp(0, 1)
             u[..., k] = ((hat + _under_hat(share, hat == 0, hat == self.bins)) / self.bins).squeeze(-1)
         return u
 
-    def _weights(self, rows: Float[Tensor, "*members 1 rows d"]) -> Float[Tensor, "*members d rows ends"]:
-        """How much of each conditional's integral is under the hat over each end of a bin."""
-        return (self._logits(rows) + self.log_shares.to(rows.dtype)).softmax(-1)
+    def _weights(self, columns: Float[Tensor, "*members d rows"]) -> list[Float[Tensor, "*members _ ends #rows"]]:
+        """How much of each conditional's integral is under the hat over each end of a bin.
 
-    def _logits(self, rows: Float[Tensor, "*members 1 rows d"]) -> Float[Tensor, "*members d rows ends"]:
-        seen = (2 * rows - 1) * self.earlier.to(rows.dtype)
-        weight = cast(Tensor, self.mlp[-1].weight)  # no parameter in TorchRL's targets
-        return self.mlp(seen.to(weight.dtype)).to(rows.dtype)
+        Of the first coordinate, the same for all rows, and of the others, if there are any.
+        """
+        logits = [self.first]
+        if self.mlp is not None:
+            seen = (2 * columns[..., :-1, :] - 1).unsqueeze(-3) * self.earlier.to(columns.dtype)
+            weight = cast(Tensor, self.mlp[-1].weight)  # no parameter in TorchRL's targets
+            logits.append(self.mlp(seen.to(weight.dtype)))
+        log_shares = self.shares.to(columns.dtype).log()
+        return [(each.to(columns.dtype) + log_shares).softmax(-2) for each in logits]
 
     def extra_repr(self) -> str:
         return f"inputs={self.inputs}, bins={self.bins}"
@@ -129,7 +135,20 @@ def _under_hat(share: Tensor, first: Tensor, last: Tensor) -> Tensor:
     return torch.where(first, 1 - (1 - share).sqrt(), torch.where(last, share.sqrt() - 1, whole))
 
 
-class ZeroLinear(StackedLinear):
+class ColumnLinear(StackedLinear):
+    """Linear layers of columns, whose activations a CPU goes through faster: ``(*stack, inputs, rows)`` to outputs.
+
+    >>> ColumnLinear((3,), 4, 2)(torch.ones(3, 4, 10)).shape
+    torch.Size([3, 2, 10])
+    """
+
+    def forward(self, x: Float[Tensor, "*#stack inputs rows"]) -> Float[Tensor, "*stack outputs rows"]:
+        if torch.compiler.is_compiling():  # a compiler lays numbers out as it likes
+            return super().forward(x.mT).mT
+        return torch.matmul(self.weight.mT, x) + self.bias.mT
+
+
+class ZeroLinear(ColumnLinear):
     """Linear layers that start at zero."""
 
     @torch.no_grad()
@@ -137,3 +156,11 @@ class ZeroLinear(StackedLinear):
         """Zero, whatever the random numbers are."""
         self.weight.zero_()
         self.bias.zero_()
+
+
+def _columns_mlp(stack: Sequence[int], inputs: int, outputs: int, hidden: Sequence[int]) -> nn.Sequential:
+    """MLPs with rectifiers, as many as ``stack`` has entries: ``(*stack, inputs, rows) -> (*stack, outputs, rows)``."""
+    layers: list[nn.Module] = []
+    for size, next_size in pairwise((inputs, *hidden)):
+        layers += [ColumnLinear(stack, size, next_size), nn.ReLU()]
+    return nn.Sequential(*layers, ZeroLinear(stack, hidden[-1], outputs))
