@@ -18,8 +18,8 @@ Values = float | Sequence[float]
 """What an evaluation gives: a number, or several, one for each seed."""
 Outcome = Literal["converged", "saturated", "exhausted"]
 """The target is met; it is out of reach; or the evaluations were used up before either was known."""
-Asking = Generator[list[float], list[tuple[float, ...]], Outcome]
-"""A method: it asks for levels, is sent the values of each, and returns how it ended."""
+Asking = Generator[list[float], list[tuple[float, ...]], tuple[Outcome, float]]
+"""A method: it asks for levels, is sent the values of each, and returns how it ended and the level it answers with."""
 
 METHODS = ("safeguarded", "pid")
 FEWEST = 3
@@ -189,15 +189,13 @@ def _steps(
             seen.add(level, values)
             number += 1
             steps.append(Step(number, level, values, seen.target - fmean(values), seen.nearest()))
+        last, answer = steps[-1], seen.nearest()
         try:
-            asked = asking.send(found)[: evaluations - number]
-            outcome = None if asked else "exhausted"
+            levels = asking.send(found)[: evaluations - number]
+            outcome = None if levels else "exhausted"
         except StopIteration as stop:
-            asked, outcome = [], stop.value
-        last = steps[-1]
-        answer = last.answer if outcome != "converged" or seen.meets(last.answer) else last.level
+            outcome, answer = stop.value
         yield [*steps[:-1], replace(last, answer=answer, outcome=outcome)]
-        levels = asked
 
 
 def _values(level: float, given: Values) -> tuple[float, ...]:
@@ -217,9 +215,9 @@ def _pid(target: float, tolerance: float, initial: float, gains: tuple[float, fl
         (values,) = yield [level]
         previous, error = error, target - fmean(values)
         total += error
-        level = max(proportional * error + derivative * (error - previous) + integral * total, 0.0)
         if -tolerance < error < tolerance:
-            return "converged"
+            return "converged", level
+        level = max(proportional * error + derivative * (error - previous) + integral * total, 0.0)
         if not math.isfinite(level):
             raise ValueError(f"gains {gains} lead to a diversity that is not finite: take smaller ones")
 
@@ -277,6 +275,11 @@ class _Safeguarded:
         self.scan = [high * share for share in _from_the_ends(scan)]
 
     def asking(self) -> Asking:
+        """Search, and answer with the best level that was ever seen."""
+        outcome = yield from self.search()
+        return outcome, self.seen.nearest()
+
+    def search(self) -> Generator[list[float], list[tuple[float, ...]], Outcome]:
         """Scan until something crosses the target, then close in on it."""
         if (yield from self.look(self.scan)):
             return "converged"
