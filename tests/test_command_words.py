@@ -264,6 +264,22 @@ def test_the_preset_is_named_and_a_long_run_is_estimated(capsys, tmp_path, monke
     assert "(preset quick)" in out
     assert out.count("all 80 frames will take about") == 1
     assert "roughly" not in out
+    assert "compiled" not in out
+
+
+@pytest.mark.parametrize(
+    ("words", "gains"),
+    [((), True), (("--hidden", "128"), False), (("--control", "analytical"), False), (("--stage", "compiled"), False)],
+    ids=str,
+)
+def test_a_very_long_run_is_told_that_compiling_would_pay(capsys, tmp_path, monkeypatch, words, gains):
+    monkeypatch.setattr("torch.compile", lambda function, **_: function)
+    for name in ("LONG", "VERY_LONG"):
+        monkeypatch.setattr(f"dico.commands._progress.{name}", 0.0)
+    said = ("train", "navigation", *WORDS, *words, "--run", tmp_path / "run", "--device", "cpu")
+    status, out, err = dico(capsys, *said)
+    assert status == 0, err
+    assert ("begun anew with --stage compiled" in out) == gains
 
 
 def test_a_long_iteration_is_estimated_before_it_begins(capsys, monkeypatch):

@@ -32,6 +32,9 @@ NOTEBOOK = "JPY_PARENT_PID"
 """What Jupyter sets for its kernels, and so for what they start."""
 LONG = 60.0
 """Seconds of a training from which on it is said beforehand how long it will take."""
+VERY_LONG, SMALL = 600.0, 64
+"""Seconds of a training on a CPU, and units of its layers, for which compiling pays by far (docs/performance.md)."""
+COMPILED = "; begun anew with --stage compiled, which needs a C++ compiler, a fifth to a half less"
 SILENT = 10.0
 """Seconds of an iteration from which on a rough estimate is given before the first one."""
 IN_A_TABLE, IN_A_LINE = 24, 12
@@ -118,9 +121,18 @@ class Display(ABC):
             self.estimated = True
             left = seconds * (self.population.config.iterations - self.population.iteration)
             if left > LONG:
-                self.say(f"all {self.population.config.frames:,} frames will take about {duration(left)} more")
+                told = f"all {self.population.config.frames:,} frames will take about {duration(left)} more"
+                self.say(told + (COMPILED if left > VERY_LONG and self._would_gain() else ""))
         self.show(rows, seconds)
         self.compiling = False
+
+    def _would_gain(self) -> bool:
+        """Whether it has just begun, and compiled it would be quicker."""
+        if isinstance(self.population, Following) or self.population.iteration > 1:
+            return False
+        stage, config = self.population.stage, self.population.config
+        small = max(config.hidden, default=0) <= SMALL and config.control == "empirical"
+        return small and stage.device.type == "cpu" and not stage.compiles
 
     @abstractmethod
     def show(self, rows: Sequence[dict[str, Any]], seconds: float) -> None:
