@@ -44,6 +44,7 @@ def make_uneven_(density):
         return
     for parameter in (density.first, *density.mlp[-1].parameters()):
         parameter.normal_(0, 0.1)
+    density.first.div_(density.gain)
 
 
 def batch(*shape, seed=1, n=AGENTS):

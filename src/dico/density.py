@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 from functools import reduce
 from itertools import pairwise
-from typing import cast
+from typing import Any, cast
 
 import torch
 from jaxtyping import Float
@@ -27,8 +27,8 @@ class AutoregressiveDensity(nn.Module):
     e^{l_B}` at their ends, divided by the trapezoid sum :math:`\frac1B(\frac12e^{l_0}+e^{l_1}+\dots+\frac12e^{l_B})`,
     which is the integral. So the last coordinate integrates to 1 whatever the others are, then the last but one, and in
     the end the whole, in any number of dimensions and for any weights. The logits l of the first coordinate are
-    parameters; those of every other are an MLP's, of its own, of the coordinates before it. Its last layer starts at
-    zero, as the first logits do, and q at 1 everywhere.
+    parameters, times the width of the MLPs, so that they learn as fast; those of every other are an MLP's, of its own,
+    of the coordinates before it. Its last layer starts at zero, as the first logits do, and q at 1 everywhere.
     (It has rectifiers, which cost less than tanh and fit navigation's ideal map as well with half the units.)
     :math:`\epsilon` is ``LEAST``.
 
@@ -57,6 +57,7 @@ class AutoregressiveDensity(nn.Module):
             raise ValueError("hidden must hold at least one width, got none")
         self.inputs, self.bins = int(inputs), int(bins)
         self.member_axes = len(members)
+        self.gain = hidden[-1]
         self.first = nn.Parameter(torch.zeros(*members, 1, bins + 1, 1))
         later = self.inputs - 1
         self.mlp = _columns_mlp((*members, later), later, bins + 1, hidden) if later else None
@@ -109,7 +110,7 @@ class AutoregressiveDensity(nn.Module):
 
         Of the first coordinate, the same for all rows, and of the others, if there are any.
         """
-        logits = [self.first]
+        logits = [self.gain * self.first]
         if self.mlp is not None:
             seen = (2 * columns[..., :-1, :] - 1).unsqueeze(-3) * self.earlier.to(columns.dtype)
             weight = cast(Tensor, self.mlp[-1].weight)  # no parameter in TorchRL's targets
@@ -117,8 +118,33 @@ class AutoregressiveDensity(nn.Module):
         log_shares = self.shares.to(columns.dtype).log()
         return [(each.to(columns.dtype) + log_shares).softmax(-2) for each in logits]
 
+    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *others: Any, **named: Any) -> None:
+        """Weights of earlier versions too, which had a network for the first coordinate as well, that saw nothing."""
+        if f"{prefix}mlp.0.0.weight" in state_dict:
+            _renew_(state_dict, prefix, self.gain)
+        super()._load_from_state_dict(state_dict, prefix, *others, **named)
+
     def extra_repr(self) -> str:
         return f"inputs={self.inputs}, bins={self.bins}"
+
+
+def _renew_(state: dict[str, Any], prefix: str, gain: int) -> None:
+    """The weights of earlier versions, whose layers had inputs and outputs for all coordinates, as those of today."""
+    old = [name.removeprefix(prefix) for name in state if name.startswith(f"{prefix}mlp.") and name.endswith(".weight")]
+    column: Tensor | float = 0.0  # what the first coordinate's network makes of nothing
+    new: dict[str, Tensor] = {}
+    for number, name in enumerate(sorted(old, key=lambda name: [int(part) for part in name.split(".")[1:-1]])):
+        weight, bias = (state.pop(prefix + each) for each in (name, name.replace("weight", "bias")))
+        of_first = bias[..., 0, :, :].mT
+        if number:
+            of_first = weight[..., 0, :, :].mT @ column + of_first
+        column = of_first.relu()
+        new["first"] = of_first.unsqueeze(-3) / gain  # in the end, of the last layer
+        if weight.shape[-3] > 1:
+            weight, bias = weight[..., 1:, :, :], bias[..., 1:, :, :]
+            new[f"mlp.{2 * number}.weight"] = weight if number else weight[..., :-1, :]
+            new[f"mlp.{2 * number}.bias"] = bias
+    state.update({prefix + name: value for name, value in new.items()})
 
 
 def _under_hat(share: Tensor, first: Tensor, last: Tensor) -> Tensor:
