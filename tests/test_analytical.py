@@ -42,9 +42,8 @@ def make_uneven_(density):
     if isinstance(density, FixedIntegralNetwork):
         density.logits.zero_()
         return
-    for parameter in (density.first, *density.mlp[-1].parameters()):
+    for parameter in density.mlp[-1].parameters():
         parameter.normal_(0, 0.1)
-    density.first.div_(density.gain)
 
 
 def batch(*shape, seed=1, n=AGENTS):
@@ -92,8 +91,7 @@ def test_narrow_peaks_are_measured(coordinates):
     """Evenly spread points would miss a corner that has nearly all diversity: of the box it is a hundred-thousandth."""
     policy = make(0.3, members=(2,), coordinates=coordinates)
     with torch.no_grad():
-        for logits in (policy.density.first.mT, policy.density.mlp[-1].bias):
-            logits.zero_()[..., -1] = 8.0
+        policy.density.mlp[-1].bias.zero_()[..., -1] = 8.0
     assert policy.allocated(policy.obs_high.expand(2, 1, -1)).min() > 3e3
     for seed in range(3):
         found = box_snd(policy, 2**10, seed)

@@ -59,7 +59,7 @@ def test_what_is_measured_over_a_box_is_of_each_member_and_of_nobody_without_one
 def test_each_seed_measures_over_a_box_at_other_points(monkeypatch):
     monkeypatch.setattr("dico.boxes.BOX_POINTS", 8)
     policy = AnalyticalDiCo.mlp(2, 1, 2, 0.3, obs_low=[-1], obs_high=[1])
-    torch.nn.init.normal_(policy.density.first)
+    torch.nn.init.normal_(policy.density.mlp[-1].bias)
     first, other = (over_the_box(policy, torch.zeros(1, 1), seed)["snd_box"] for seed in (3, 4))
     assert torch.equal(first, box_snd(policy, 8, seed=3))
     assert not torch.equal(first, other)

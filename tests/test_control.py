@@ -4,7 +4,9 @@ import math
 import random
 from statistics import median
 
+import numpy as np
 import pytest
+import torch
 
 import dico
 from dico.control import _Seen, closed_loop, closed_loop_in_batches
@@ -21,6 +23,25 @@ def last_of(evaluate, target, **options):
 
 def test_it_is_a_public_name_that_needs_nothing():
     assert dico.closed_loop is closed_loop
+
+
+@pytest.mark.parametrize("method", ["safeguarded", "pid"])
+@pytest.mark.parametrize(
+    "given",
+    [torch.tensor, np.float32, lambda x: torch.tensor([x]), lambda x: np.array([x, x]), lambda x: (y for y in (x,))],
+    ids=["tensor", "float32", "tensors", "array", "generator"],
+)
+def test_a_metric_may_be_a_number_of_any_library(given, method):
+    plain = last_of(lambda x: 1 - x / 4, 0.7, method=method, gains=(-2.0, 0.0, 0.0))
+    last = last_of(lambda x: given(1 - x / 4), torch.tensor(0.7), method=method, gains=(-2.0, 0.0, 0.0))
+    assert (last.number, last.outcome) == (plain.number, plain.outcome)
+    assert last.answer == pytest.approx(plain.answer)
+
+
+@pytest.mark.parametrize("given", [None, "much", [None]], ids=str)
+def test_what_is_no_number_is_told(given):
+    with pytest.raises(ValueError, match="evaluate must give a number or several, one for each seed, got"):
+        last_of(lambda _: given, 0.5)
 
 
 def test_pid_is_the_papers_algorithm_step_by_step():

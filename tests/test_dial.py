@@ -1,5 +1,8 @@
 """A dial: thm:scaling at every trained level, one set of networks, and levels between."""
 
+import copy
+import pickle
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -60,6 +63,13 @@ def test_between_two_levels_the_estimate_is_between_theirs_and_the_diversity_nea
     middle = dial.at(0.45)
     assert middle.snd_hat == pytest.approx(dial.snd_hat[1:3].mean().item())
     assert dico.snd(middle.everyone(obs[0])).item() == pytest.approx(0.45, rel=0.05)
+
+
+def test_a_copy_is_a_dial_too():
+    dial, obs = dial_of(), observations()
+    dial.commit_(dial.estimate(obs))
+    for same in (copy.deepcopy(dial), pickle.loads(pickle.dumps(dial))):
+        torch.testing.assert_close(same.at(0.4)(obs[0]), dial.at(0.4)(obs[0]))
 
 
 def test_at_zero_the_shared_network_acts_alone_in_the_box():

@@ -72,8 +72,43 @@ def test_policies_are_unscaled_until_the_first_estimate(constraint):
 
 
 def test_initial_desired_of_bounds_is_the_bound():
-    for text, start in ((">=0.4", 0.4), ("<=0.4", 0.4), ("0.2..0.4", 0.2), ("free", 1.0), ("0", 0.0)):
+    for text, start in ((">=0.4", 0.4), ("<=0.4", 0.4), ("0.2..0.4", 0.2), ("free", 1.0), ("0", 1.0)):
         assert make(text, initial="desired").snd_hat.item() == pytest.approx(start)
+
+
+@pytest.mark.parametrize("constraint", ["0->1@100", "<=0->1@100"])
+def test_a_desired_value_that_rises_from_zero_needs_no_estimate_to_be_small(constraint):
+    """As in a group that is frozen from the start: an estimate of 0 would scale by a hundred million."""
+    policy, obs = make(constraint), batch(64)
+    policy.constraint.at_(1)
+    assert policy.scale() <= 1
+    assert dico.snd(policy.everyone(obs)) <= unscaled(policy, obs)
+
+
+@pytest.mark.parametrize("initial", ["batch", "desired"])
+def test_a_desired_value_that_rises_from_zero_is_met_from_the_first_estimate_on(initial):
+    """There is no desired value that `initial` could start from."""
+    policy, obs = make("0->1@100", initial=initial, tau=0.01), batch(64)
+    for frames in (0, 1, 50):
+        policy.constraint.at_(frames)
+        policy.commit_(policy.estimate(obs))
+        torch.testing.assert_close(dico.snd(policy.everyone(obs)).item(), frames / 100)
+
+
+def test_agents_that_all_do_the_same_leave_the_estimate_as_it_was():
+    """Last layers often start at zero; once they have moved, the desired value is met."""
+    policy, obs = make(0.5, tau=0.3), batch(16)
+    last = policy.deviations.mlp[-1]
+    with torch.no_grad():
+        for parameter in last.parameters():
+            parameter.zero_()
+    policy.commit_(policy.estimate(obs))
+    assert not policy.has_estimate
+    assert policy.scale() == 1
+    torch.nn.init.normal_(last.weight)
+    policy.commit_(policy.estimate(obs))
+    assert policy.has_estimate
+    torch.testing.assert_close(dico.snd(policy.everyone(obs)).item(), 0.5)
 
 
 def test_only_commit_writes():

@@ -77,6 +77,20 @@ def pairs(name: str, texts: tuple[str, ...]) -> dict[str, Any]:
     return values
 
 
+def plain_numbers(value: Any) -> Any:
+    """NumPy's numbers as Python's, in sequences too: run folders hold no others.
+
+    >>> import numpy as np
+    >>> plain_numbers(np.int64(3)), plain_numbers((np.float32(0.5), "a")), plain_numbers(True)
+    (3, (0.5, 'a'), True)
+    """
+    if isinstance(value, list | tuple):
+        return type(value)(map(plain_numbers, value))
+    if isinstance(value, bool | int | float) or not isinstance(value, Real):
+        return value
+    return int(value) if isinstance(value, Integral) else float(value)
+
+
 def check_positive(name: str, value: int) -> None:
     """``value`` must be a whole number above 0."""
     if isinstance(value, bool) or not isinstance(value, Integral) or not 0 < value < 2**63:

@@ -81,8 +81,11 @@ class Constraint(Precise):
         return self
 
     def start(self) -> Float[Tensor, "*members"]:
-        """A diversity that is left as it is: the lower bound, or else the upper one, or else 1."""
-        return torch.where(self.lo > 0, self.lo, torch.where(self.hi.isfinite(), self.hi, 1.0))
+        """A diversity that is left as it is: the lower bound, or else the upper one, or else 1.
+
+        A bound of 0 is none: there is nothing to divide by, should it rise later on.
+        """
+        return torch.where(self.lo > 0, self.lo, torch.where(self.hi.isfinite() & (self.hi > 0), self.hi, 1.0))
 
     def forward(self, x: Float[Tensor, "*batch"]) -> Float[Tensor, "*broadcast"]:
         """Desired diversity for a measured one; at a bound the bound wins, so ``equal`` has no slope anywhere.
@@ -350,8 +353,8 @@ def parse_constraint(text: str) -> Constraint:
 def canonical(text: str) -> str:
     """A constraint's text as members have it; an error if it is none. Nothing is imported for it.
 
-    >>> canonical("0.30"), canonical("0 -> 1 @ 2000000"), canonical("mine:rising")
-    ('0.3', '0->1@2e6', 'mine:rising')
+    >>> canonical("0.30"), canonical("-0"), canonical("0 -> 1 @ 2000000"), canonical("mine:rising")
+    ('0.3', '0', '0->1@2e6', 'mine:rising')
     """
     scheduled_text = isinstance(text, str) and is_scheduled(text)
     return str(parse_schedule(text)) if scheduled_text else parse_constraint(text).texts()[0]
@@ -428,6 +431,7 @@ class _Inward(torch.autograd.Function):
 
 
 def _text(lo: float, hi: float) -> str:
+    lo, hi = lo + 0.0, hi + 0.0  # -0 is 0
     if lo == hi:
         return digits(lo)
     if hi == torch.inf:

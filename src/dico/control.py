@@ -6,7 +6,7 @@ sign, stays within bounds, tells when a target cannot be reached, and answers wi
 """
 
 import math
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import fmean, stdev
@@ -155,9 +155,11 @@ def closed_loop_in_batches(
         raise ValueError(f"initial must be a diversity, finite and at least 0, got {initial!r}")
     if not isinstance(gains, Sequence) or len(gains) != 3 or not all(map(_is_finite, gains)):
         raise ValueError(f"gains must be three finite numbers, got {gains!r}")
+    target, tolerance, high, initial = map(float, (target, tolerance, high, initial))  # of whatever library they are
     if method == "pid":
+        proportional, derivative, integral = map(float, gains)
         seen = _Seen(target, tolerance, fewest=math.inf)
-        asking = _pid(target, tolerance, initial, gains)
+        asking = _pid(target, tolerance, initial, (proportional, derivative, integral))
     else:
         seen = _Seen(target, tolerance)
         asking = _Safeguarded(seen, high, scan, at_once).asking()
@@ -167,6 +169,11 @@ def closed_loop_in_batches(
 def _check_evaluate(evaluate: object) -> None:
     if not callable(evaluate):
         raise ValueError(f"evaluate must be a function that gives a level's metric, got {evaluate!r}")
+
+
+def _is_many(given: object) -> bool:
+    """Whether it is several numbers; a tensor without dimensions is one."""
+    return isinstance(given, Iterable) and getattr(given, "ndim", 1) > 0 and not isinstance(given, str)
 
 
 def _is_finite(value: object) -> bool:
@@ -200,7 +207,10 @@ def _steps(
 
 def _values(level: float, given: Values) -> tuple[float, ...]:
     """What an evaluation gave, as numbers; those that are not finite, of seeds that diverged, do not count."""
-    several = [float(given)] if isinstance(given, int | float) else [float(value) for value in given]
+    try:
+        several = [float(value) for value in given] if _is_many(given) else [float(given)]  # pyright: ignore
+    except (TypeError, ValueError):
+        raise ValueError(f"evaluate must give a number or several, one for each seed, got {given!r}") from None
     known = tuple(value for value in several if math.isfinite(value))
     if not known:
         raise ValueError(f"the metric must be a finite number at every level, got {several} at {level:g}")

@@ -3,8 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from functools import reduce
-from itertools import pairwise
-from typing import Any, cast
+from typing import cast
 
 import torch
 from jaxtyping import Float
@@ -12,7 +11,7 @@ from torch import Tensor, nn
 
 from dico._building import check_sizes
 from dico._checks import check_positive
-from dico.nets import StackedLinear
+from dico.nets import StackedLinear, StackedMLP
 
 LEAST = 1e-3
 """No density is below this anywhere: it is mixed with so much of the uniform one."""
@@ -26,16 +25,15 @@ class AutoregressiveDensity(nn.Module):
     Each :math:`q_k` is piecewise linear in :math:`u_k`, with B equal bins: it has the heights :math:`e^{l_0},\dots,
     e^{l_B}` at their ends, divided by the trapezoid sum :math:`\frac1B(\frac12e^{l_0}+e^{l_1}+\dots+\frac12e^{l_B})`,
     which is the integral. So the last coordinate integrates to 1 whatever the others are, then the last but one, and in
-    the end the whole, in any number of dimensions and for any weights. The logits l of the first coordinate are
-    parameters, times the width of the MLPs, so that they learn as fast; those of every other are an MLP's, of its own,
-    of the coordinates before it. Its last layer starts at zero, as the first logits do, and q at 1 everywhere.
+    the end the whole, in any number of dimensions and for any weights. The logits l of coordinate k are an MLP's, of
+    its own, of the coordinates before it; its last layer starts at zero, and q at 1 everywhere.
     (It has rectifiers, which cost less than tanh and fit navigation's ideal map as well with half the units.)
     :math:`\epsilon` is ``LEAST``.
 
     Args:
         inputs: d.
         bins: B; no :math:`q_k` exceeds B, or 2B at the two ends.
-        hidden: widths of each MLP.
+        hidden: widths of each coordinate's MLP.
         members: leading dimensions of the parameters, and of what it is called with.
 
     >>> density = AutoregressiveDensity(3)
@@ -57,12 +55,14 @@ class AutoregressiveDensity(nn.Module):
             raise ValueError("hidden must hold at least one width, got none")
         self.inputs, self.bins = int(inputs), int(bins)
         self.member_axes = len(members)
-        self.gain = hidden[-1]
-        self.first = nn.Parameter(torch.zeros(*members, 1, bins + 1, 1))
-        later = self.inputs - 1
-        self.mlp = _columns_mlp((*members, later), later, bins + 1, hidden) if later else None
-        # row k: which coordinates those of number k + 1 come after
-        self.register_buffer("earlier", torch.ones(later, later).tril().unsqueeze(-1), persistent=False)
+        stack = (*members, self.inputs)
+        self.mlp = nn.Sequential(
+            StackedMLP(stack, self.inputs, hidden[-1], hidden[:-1], nn.ReLU),
+            nn.ReLU(),
+            ZeroLinear(stack, hidden[-1], bins + 1),
+        )
+        earlier = torch.ones(self.inputs, self.inputs).tril(-1)  # row k: which coordinates come before k
+        self.register_buffer("earlier", earlier.unsqueeze(-1), persistent=False)
         self.register_buffer("knots", torch.arange(self.bins + 1.0).unsqueeze(-1), persistent=False)
         ends = torch.tensor([0.5] + [1.0] * (self.bins - 1) + [0.5], dtype=torch.float64)
         self.register_buffer("shares", ends.unsqueeze(-1), persistent=False)
@@ -110,41 +110,31 @@ class AutoregressiveDensity(nn.Module):
 
         Of the first coordinate, the same for all rows, and of the others, if there are any.
         """
-        logits = [self.gain * self.first]
-        if self.mlp is not None:
-            seen = (2 * columns[..., :-1, :] - 1).unsqueeze(-3) * self.earlier.to(columns.dtype)
-            weight = cast(Tensor, self.mlp[-1].weight)  # no parameter in TorchRL's targets
-            logits.append(self.mlp(seen.to(weight.dtype)))
         log_shares = self.shares.to(columns.dtype).log()
-        return [(each.to(columns.dtype) + log_shares).softmax(-2) for each in logits]
+        return [(logits + log_shares).softmax(-2) for logits in self._logits(columns)]
 
-    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *others: Any, **named: Any) -> None:
-        """Weights of earlier versions too, which had a network for the first coordinate as well, that saw nothing."""
-        if f"{prefix}mlp.0.0.weight" in state_dict:
-            _renew_(state_dict, prefix, self.gain)
-        super()._load_from_state_dict(state_dict, prefix, *others, **named)
+    def _logits(self, columns: Float[Tensor, "*members d rows"]) -> list[Float[Tensor, "*members _ ends #rows"]]:
+        """What the networks make of rows, in columns, which a CPU sums up faster: of the first one, and of the others.
+
+        The first sees no coordinate: one row of nothing will do.
+        """
+        seen = [torch.zeros_like(columns[..., :1]).unsqueeze(-3)]
+        if self.inputs > 1:
+            seen.append((2 * columns - 1).unsqueeze(-3) * self.earlier[1:].to(columns.dtype))
+        before, rectifier, last = self.mlp
+        for layer in (*cast(StackedMLP, before), rectifier, last):
+            if isinstance(layer, StackedLinear):
+                weights, biases = (
+                    cast(Tensor, of).split((1, self.inputs - 1), -3) for of in (layer.weight, layer.bias)
+                )
+                parts = zip(seen, weights, biases, strict=False)  # of a lone coordinate, the rest is of no network
+                seen = [weight.mT @ x.to(weight.dtype) + bias.mT for x, weight, bias in parts]
+            else:
+                seen = [x.relu_() for x in seen]  # rectifiers, in place
+        return [logits.to(columns.dtype) for logits in seen]
 
     def extra_repr(self) -> str:
         return f"inputs={self.inputs}, bins={self.bins}"
-
-
-def _renew_(state: dict[str, Any], prefix: str, gain: int) -> None:
-    """The weights of earlier versions, whose layers had inputs and outputs for all coordinates, as those of today."""
-    old = [name.removeprefix(prefix) for name in state if name.startswith(f"{prefix}mlp.") and name.endswith(".weight")]
-    column: Tensor | float = 0.0  # what the first coordinate's network makes of nothing
-    new: dict[str, Tensor] = {}
-    for number, name in enumerate(sorted(old, key=lambda name: [int(part) for part in name.split(".")[1:-1]])):
-        weight, bias = (state.pop(prefix + each) for each in (name, name.replace("weight", "bias")))
-        of_first = bias[..., 0, :, :].mT
-        if number:
-            of_first = weight[..., 0, :, :].mT @ column + of_first
-        column = of_first.relu()
-        new["first"] = of_first.unsqueeze(-3) / gain  # in the end, of the last layer
-        if weight.shape[-3] > 1:
-            weight, bias = weight[..., 1:, :, :], bias[..., 1:, :, :]
-            new[f"mlp.{2 * number}.weight"] = weight if number else weight[..., :-1, :]
-            new[f"mlp.{2 * number}.bias"] = bias
-    state.update({prefix + name: value for name, value in new.items()})
 
 
 def _under_hat(share: Tensor, first: Tensor, last: Tensor) -> Tensor:
@@ -161,18 +151,7 @@ def _under_hat(share: Tensor, first: Tensor, last: Tensor) -> Tensor:
     return torch.where(first, 1 - (1 - share).sqrt(), torch.where(last, share.sqrt() - 1, whole))
 
 
-class ColumnLinear(StackedLinear):
-    """Linear layers of columns, whose activations a CPU goes through faster: ``(*stack, inputs, rows)`` to outputs.
-
-    >>> ColumnLinear((3,), 4, 2)(torch.ones(3, 4, 10)).shape
-    torch.Size([3, 2, 10])
-    """
-
-    def forward(self, x: Float[Tensor, "*#stack inputs rows"]) -> Float[Tensor, "*stack outputs rows"]:
-        return torch.matmul(self.weight.mT, x) + self.bias.mT
-
-
-class ZeroLinear(ColumnLinear):
+class ZeroLinear(StackedLinear):
     """Linear layers that start at zero."""
 
     @torch.no_grad()
@@ -180,11 +159,3 @@ class ZeroLinear(ColumnLinear):
         """Zero, whatever the random numbers are."""
         self.weight.zero_()
         self.bias.zero_()
-
-
-def _columns_mlp(stack: Sequence[int], inputs: int, outputs: int, hidden: Sequence[int]) -> nn.Sequential:
-    """MLPs with rectifiers, as many as ``stack`` has entries: ``(*stack, inputs, rows) -> (*stack, outputs, rows)``."""
-    layers: list[nn.Module] = []
-    for size, next_size in pairwise((inputs, *hidden)):
-        layers += [ColumnLinear(stack, size, next_size), nn.ReLU()]
-    return nn.Sequential(*layers, ZeroLinear(stack, hidden[-1], outputs))

@@ -129,7 +129,7 @@ class DialDiCo(DiCo):
         told = torch.tensor(float(snd))
         policy = DiCo(
             Dialled(shared, told), Dialled(deviations, told), snd,
-            kind=next(name for name, kind in KINDS.items() if kind is self.kind), low=low, high=high,
+            kind=next(name for name, kind in KINDS.items() if kind == self.kind), low=low, high=high,
             squash_shared=self.squash_shared, gradient=cast(Any, self.gradient), metric=self.metric,
         ).to(self.snd_hat.device)  # fmt: skip
         policy.snd_hat = policy.snd_hat.to(self.snd_hat.dtype)

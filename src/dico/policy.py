@@ -11,7 +11,7 @@ from dico._building import as_deviations, check_sizes, corners, mlp_networks, wa
 from dico._checks import Precise, Value, Vector, check_choice, check_members, check_switch, check_tau, float64
 from dico._inputs import check_obs, check_offsets, check_weight, check_widths, shares
 from dico.acting import actions_of, standard_normal
-from dico.constraints import Constraint, Goal, as_goal
+from dico.constraints import Constraint, Goal, as_goal, free
 from dico.kinds import KINDS
 from dico.metrics import METRICS, Metric
 from dico.nets import at_offsets, own_and_everyone
@@ -90,6 +90,7 @@ class DiCo(Precise):
     snd_hat: Tensor
     has_estimate: Tensor
     tau: Tensor
+    first_tau: Tensor
     low: Tensor | None
     high: Tensor | None
 
@@ -132,11 +133,14 @@ class DiCo(Precise):
         self.register_buffer("tau", float64(tau).clone())
         check_members("tau", self.tau, self.members)
         # Our constraints leave their start as it is: the policies are unscaled until the first estimate.
-        start = self.constraint.start() if isinstance(self.constraint, Constraint) else torch.ones(())
+        bounds = self.constraint if isinstance(self.constraint, Constraint) else free()
+        start = bounds.start()
         self.register_buffer("snd_hat", start.expand(self.members).to(torch.get_default_dtype()).clone())
         self.register_buffer("has_estimate", torch.zeros(self.members, dtype=torch.bool))
-        self.first_tau = 1.0 if check_choice("initial", initial, INITIALS) == "batch" else 0.0
-        """How much of the first estimate is measured."""
+        # how much of the first estimate is measured: all of it where no diversity is desired that could be its start
+        measured = torch.tensor(check_choice("initial", initial, INITIALS) == "batch")
+        first_tau = (measured | (bounds.hi == 0)).expand(self.members)
+        self.register_buffer("first_tau", first_tau.double(), persistent=False)
         warn_if_out_of_reach(getattr(self.constraint, "least", 0.0), self.n_agents, box, self.kind, self.metric)
 
     @classmethod
@@ -279,7 +283,7 @@ class DiCo(Precise):
             everyone = shares(weight, everyone, self.members)[..., None, None] * everyone
         measured = self.metric.fn(self._flat(everyone))
         tau = self.tau.to(before.dtype)
-        tau = torch.where(self.has_estimate, tau, self.first_tau) if current is None else tau
+        tau = torch.where(self.has_estimate, tau, self.first_tau.to(before.dtype)) if current is None else tau
         return self._let_through(torch.lerp(before, measured, tau), measured)
 
     def _let_through(self, soft: Float[Tensor, "..."], measured: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
@@ -377,11 +381,14 @@ class DiCo(Precise):
         """Keep an estimate from now on: the only method that writes.
 
         Args:
-            snd_hat: what :meth:`estimate` gave; of members whose estimate is not finite the one before is kept.
+            snd_hat: what :meth:`estimate` gave; of members whose estimate is not finite, or of whose agents all do the
+                same, the one before is kept: nothing could be scaled by it.
         """
         with torch.no_grad():
             check_members("snd_hat", snd_hat, self.members)
             measured = snd_hat.isfinite()  # an observation that is not finite leaves the estimate as it was
+            if self.n_agents > 1:
+                measured = measured & (snd_hat > SMALLEST)
             self.snd_hat.copy_(torch.where(measured, snd_hat, self.snd_hat))
             self.has_estimate.logical_or_(measured)
 

@@ -6,6 +6,7 @@ import re
 from contextlib import suppress
 from dataclasses import asdict, fields
 
+import numpy as np
 import pytest
 from fuzzing.folders import HOSTILE
 from populations import config, population
@@ -135,3 +136,16 @@ def test_any_hostile_value_of_a_saved_setting_is_taken_or_refused(algorithm, nam
     for hostile in (*HOSTILE, *([value] for value in HOSTILE), *([value, value] for value in HOSTILE)):
         with suppress(ValueError):
             Config.from_json({**saved, name: hostile})
+
+
+def test_numbers_of_numpy_are_numbers(tmp_path):
+    """They come out of sweeps; a run folder holds Python's alone."""
+    given = {
+        "seeds": np.int64(2),
+        "lr": np.float32(0.5),
+        "hidden": (np.int32(8),),
+        "noise": [np.float64(1), np.float32(0.5)],
+    }
+    settings = config(**given)
+    assert settings == config(seeds=2, lr=0.5, hidden=(8,), noise=[1.0, 0.5])
+    assert json.loads(json.dumps(asdict(settings)))["lr"] == 0.5

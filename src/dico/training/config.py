@@ -5,7 +5,16 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from dico._checks import check_box, check_choice, check_number, check_positive, check_sequence, check_switch, pairs
+from dico._checks import (
+    check_box,
+    check_choice,
+    check_number,
+    check_positive,
+    check_sequence,
+    check_switch,
+    pairs,
+    plain_numbers,
+)
 from dico.analytical import DENSITIES
 from dico.boxes import MOST_SHARE
 from dico.constraints import FORMS, canonical, final_bounds
@@ -62,6 +71,8 @@ class Config(Settings):
     """The settings of one population; ``dico.experiments`` has the presets."""
 
     def __post_init__(self):
+        for name, value in vars(self).items():
+            object.__setattr__(self, name, plain_numbers(value))
         if not isinstance(self.task, str):
             self._name_task(self.task)
         check_name(self.task)

@@ -18,6 +18,8 @@ from dico.tuning.trials import Bench, Trial, Tuned, text_of_level, why_left_out
 
 RELATIVE = 0.05
 """What is tolerated if nothing else is said, as a share of the target."""
+FINEST = 20
+"""Steps that the sweep has at most, which a search is compared with."""
 
 
 @dataclass(frozen=True)
@@ -121,13 +123,15 @@ def meet(bench: Bench, target: Target) -> Tuned:
 def _dense(levels: Iterable[float], high: float | None) -> int:
     """How many levels a sweep has up to the highest, or to the greatest that was tried, at the finest step tried.
 
-    >>> _dense([0, 2, 1, 0.5], 2.0), _dense([0, 0.6, 0.4], None), _dense([0], None)
-    (5, 4, 1)
+    A search that closes in takes steps much finer than a sweep's would be: a twentieth of the range will do.
+
+    >>> _dense([0, 2, 1, 0.5], 2.0), _dense([0, 0.6, 0.4], None), _dense([0], None), _dense([0, 1, 0.999], 1.0)
+    (5, 4, 1, 21)
     """
     tried = sorted(levels)
     greatest = tried[-1] if high is None else high
     finest = min((b - a for a, b in pairwise(tried)), default=greatest)
-    return math.ceil(round(greatest / finest, 3)) + 1 if greatest else 1
+    return min(math.ceil(round(greatest / finest, 3)), FINEST) + 1 if greatest else 1
 
 
 def _rounded(level: float) -> float:

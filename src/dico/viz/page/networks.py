@@ -113,7 +113,7 @@ def encode_policy(
     bits = _fewest_bits(networks, inputs.double().numpy(), scales, tolerance)
     shared, *deviations = [[layer.encode(bits) for layer in layers] for layers in networks]
     return {
-        "kind": next(name for name, kind in KINDS.items() if kind is policy.kind),
+        "kind": next(name for name, kind in KINDS.items() if kind == policy.kind),
         "agents": policy.n_agents, "actions": len(parts.low), "low": parts.low.tolist(), "high": parts.high.tolist(),
         "squash": policy.squash_shared, "degree": policy.metric.degree, "estimate": policy.snd_hat.item(),
         "lone": policy.scale().item() if policy.n_agents == 1 else None,
