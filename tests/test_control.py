@@ -28,7 +28,7 @@ def test_it_is_a_public_name_that_needs_nothing():
 @pytest.mark.parametrize("method", ["safeguarded", "pid"])
 @pytest.mark.parametrize(
     "given",
-    [torch.tensor, np.float32, lambda x: torch.tensor([x]), lambda x: np.array([x, x]), lambda x: (y for y in (x,))],
+    [torch.tensor, np.float32, lambda x: torch.tensor([x]), lambda x: np.array([x]), lambda x: (y for y in (x,))],
     ids=["tensor", "float32", "tensors", "array", "generator"],
 )
 def test_a_metric_may_be_a_number_of_any_library(given, method):

@@ -10,11 +10,11 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import fmean, stdev
-from typing import Literal
+from typing import Literal, SupportsFloat
 
 from dico._student import student_quantile
 
-Values = float | Sequence[float]
+Values = SupportsFloat | Iterable[SupportsFloat]
 """What an evaluation gives: a number, or several, one for each seed."""
 Outcome = Literal["converged", "saturated", "exhausted"]
 """The target is met; it is out of reach; or the evaluations were used up before either was known."""
@@ -57,14 +57,14 @@ class Step:
 
 def closed_loop(
     evaluate: Callable[[float], Values],
-    target: float,
+    target: SupportsFloat,
     *,
     method: str = "safeguarded",
-    tolerance: float = 0.05,
+    tolerance: SupportsFloat = 0.05,
     evaluations: int = 20,
-    high: float = 2.0,
+    high: SupportsFloat = 2.0,
     scan: int = 5,
-    initial: float = 0.0,
+    initial: SupportsFloat = 0.0,
     gains: tuple[float, float, float] = (1.0, 0.0, 0.0),
 ) -> Iterator[Step]:
     r"""Find the level at which a metric is within ``tolerance`` of ``target``; a generator of steps, to break out of.
@@ -121,15 +121,15 @@ def closed_loop(
 
 def closed_loop_in_batches(
     evaluate: Callable[[list[float]], Sequence[Values]],
-    target: float,
+    target: SupportsFloat,
     *,
     at_once: int = 4,
     method: str = "safeguarded",
-    tolerance: float = 0.05,
+    tolerance: SupportsFloat = 0.05,
     evaluations: int = 20,
-    high: float = 2.0,
+    high: SupportsFloat = 2.0,
     scan: int = 5,
-    initial: float = 0.0,
+    initial: SupportsFloat = 0.0,
     gains: tuple[float, float, float] = (1.0, 0.0, 0.0),
 ) -> Iterator[list[Step]]:
     """The same, where ``evaluate`` takes up to ``at_once`` levels at a time and gives the values of each.
@@ -149,9 +149,9 @@ def closed_loop_in_batches(
         if isinstance(count, bool) or not isinstance(count, int) or count < least:
             raise ValueError(f"{name} must be a whole number from {least} up, got {count!r}")
     for name, value in (("tolerance", tolerance), ("high", high)):
-        if not (_is_finite(value) and value > 0):
+        if not (_is_finite(value) and float(value) > 0):
             raise ValueError(f"{name} must be a finite number above 0, got {value!r}")
-    if not (_is_finite(initial) and initial >= 0):
+    if not (_is_finite(initial) and float(initial) >= 0):
         raise ValueError(f"initial must be a diversity, finite and at least 0, got {initial!r}")
     if not isinstance(gains, Sequence) or len(gains) != 3 or not all(map(_is_finite, gains)):
         raise ValueError(f"gains must be three finite numbers, got {gains!r}")
@@ -205,7 +205,7 @@ def _steps(
         yield [*steps[:-1], replace(last, answer=answer, outcome=outcome)]
 
 
-def _values(level: float, given: Values) -> tuple[float, ...]:
+def _values(level: float, given: object) -> tuple[float, ...]:
     """What an evaluation gave, as numbers; those that are not finite, of seeds that diverged, do not count."""
     try:
         several = [float(value) for value in given] if _is_many(given) else [float(given)]  # pyright: ignore
