@@ -557,6 +557,7 @@ CASES = {
     "low above high": ({"obs_low": [0, 0, 0, 6]}, "obs_low must be below obs_high, both finite, got obs_low=[0, 0"),
     "endless box": ({"obs_high": [1, 3, 2, float("inf")]}, "obs_low must be below obs_high, both finite"),
     "unknown density": ({"density": "autoregresive"}, "did you mean 'autoregressive'?"),
+    "density of other coordinates": ({"density": AutoregressiveDensity(2)}, "density must be of 4 coordinates, as is"),
     "density of nothing": ({"density": None}, "density must be a module or one of 'autoregressive'"),
     "coordinates as a number": ({"coordinates": 1}, "coordinates must be different numbers from 0 to 3, got 1"),
     "coordinates outside": ({"coordinates": [0, 4]}, "coordinates must be different numbers from 0 to 3, got [0, 4]"),

@@ -247,6 +247,28 @@ def test_a_group_stays_frozen_where_it_was(tmp_path):
     assert rows_of(run) == rows_of(alike)
 
 
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory"), "there is not enough memory"),
+        (MemoryError(), "there is not enough memory"),
+        (OverflowError("Overflow when unpacking long long"), "a number is too large: seeds are below"),
+    ],
+    ids=["allocator", "memory", "seed"],
+)
+def test_what_is_too_much_is_told_in_a_line(capsys, monkeypatch, error, told):
+    monkeypatch.setattr("dico.commands.list.run", lambda *_: (_ for _ in ()).throw(error))
+    status, _, err = dico(capsys, "list")
+    assert status == 2
+    assert err.startswith(f"error: {told}")
+
+
+def test_a_fault_of_ours_is_not_taken_for_theirs(capsys, monkeypatch):
+    monkeypatch.setattr("dico.commands.list.run", lambda *_: (_ for _ in ()).throw(RuntimeError("a fault")))
+    with pytest.raises(RuntimeError, match="a fault"):
+        dico(capsys, "list")
+
+
 def test_a_count_may_be_written_as_2e6(capsys, tmp_path):
     words = ("train", "navigation", *WORDS, "--frames", "8e1", "--max-grad-norm", "1e1", "--device", "cpu")
     status, _, err = dico(capsys, *words, "--run", tmp_path / "run")

@@ -123,6 +123,10 @@ def test_a_population_equals_its_members(members):
         torch.testing.assert_close(member(u[tuple(index)]), together[tuple(index)])
 
 
+def test_a_point_alone_is_a_number():
+    assert make(3)(torch.rand(3)).shape == ()
+
+
 def test_drawing_its_weights_anew_leaves_it_uniform():
     """As the trainer does, from each member's seed."""
     density = trained(2, steps=5)

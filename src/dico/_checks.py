@@ -70,6 +70,8 @@ def pairs(name: str, texts: tuple[str, ...]) -> dict[str, Any]:
         key, equals, value = text.partition("=")
         if not (key and equals and value):
             raise ValueError(f"{name} must be written as name=value, got {text!r}")
+        if key in values:
+            raise ValueError(f"{name} must name each once, got {key!r} again")
         try:
             values[key] = json.loads(value)
         except json.JSONDecodeError:

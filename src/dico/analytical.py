@@ -141,6 +141,10 @@ class AnalyticalDiCo(DiCo):
             density = _named_density(density, len(chosen or box[0]), self.members)
         elif not isinstance(density, nn.Module):
             raise ValueError(f"density must be a module or one of {', '.join(map(repr, DENSITIES))}, got {density!r}")
+        elif getattr(density, "inputs", len(self._seen)) != len(self._seen):
+            raise ValueError(
+                f"density must be of {len(self._seen)} coordinates, as is seen here, got one of {density.inputs}"
+            )
         self.density = density
 
     @classmethod

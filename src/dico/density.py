@@ -73,7 +73,7 @@ class AutoregressiveDensity(nn.Module):
     def product(self, u: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch"]:
         r""":math:`\prod_k q_k`, the density that is learned."""
         members, batch = u.shape[: self.member_axes], u.shape[self.member_axes : -1]
-        columns = u.reshape(*members, math.prod(batch), self.inputs).mT.contiguous()
+        columns = u.reshape((*members, math.prod(batch), self.inputs)).mT.contiguous()
         # the height at u that each end of a bin gives it, for all of the integral
         distance = columns.unsqueeze(-2) * self.bins - self.knots.to(u.dtype)  # (*members, d, ends, rows)
         heights = (1 - distance.abs()).clamp_min(0) * (self.bins / self.shares.to(u.dtype))
@@ -81,7 +81,7 @@ class AutoregressiveDensity(nn.Module):
         parts = zip(weights, heights.split([each.shape[-3] for each in weights], -3), strict=True)
         # one by one: the gradient of `prod` asks for the zeros among them
         conditionals = [q_k for weight, height in parts for q_k in (weight * height).sum(-2).unbind(-2)]
-        return reduce(torch.mul, conditionals).reshape(*members, *batch)
+        return reduce(torch.mul, conditionals).reshape((*members, *batch))
 
     @torch.no_grad()
     def draw(self, even: Float[Tensor, "*members rows d"]) -> Float[Tensor, "*members rows d"]:

@@ -176,6 +176,14 @@ def test_minutes_are_measured_once(capsys, monkeypatch, tmp_path):
         (("navigation", "--maximize", "reward", "--frames", "5"), "frames must be at least 27,600 for 3 seeds, got 5"),
         (("navigation", "--maximize", "reward", "--minutes", "0"), "minutes must be a finite number above 0"),
         (("navigation", "--maximize", "reward", "--minutes", "1", "--frames", "50000"), "one budget"),
+        (
+            ("navigation", "--maximize", "reward", "--frames", "50000", "--settings", "frames=2000"),
+            "give either --frames",
+        ),
+        (
+            ("navigation", "--maximize", "reward", "--settings", "lr=1e-3", "lr=1e-4"),
+            "settings must name each once, got 'lr'",
+        ),
         (("navigation", "--metric", "reward", "--target", "1", "--minutes", "1"), "minutes must be unset"),
         (("navigation", "--maximize", "reward", "--tolerance", "1"), "tolerance must be unset"),
         (("navigation", "--maximize", "reward", "--method", "pid"), "pid is for --metric METRIC with --target VALUE"),

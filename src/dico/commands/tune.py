@@ -175,6 +175,8 @@ def _metric(options: Options) -> str:
                 raise ValueError(f"{name} must be unset here: {why}")
     if options.frames is not None and options.minutes is not None:
         raise ValueError("give one budget, --frames or --minutes, not both")
+    if options.frames is not None and any(text.startswith("frames=") for text in options.settings):
+        raise ValueError("give either --frames or frames in --settings, not both")
     return options.maximize or options.metric or ""
 
 

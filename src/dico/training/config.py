@@ -86,7 +86,7 @@ class Config(Settings):
             check_sequence(name, getattr(self, name), of_texts=name in TEXTS)
         check_switch("squash_shared", self.squash_shared)
         check_switch("dial", self.dial)
-        check_number("first_seed", self.first_seed, 0, whole=True)
+        check_number("first_seed", self.first_seed, 0, 2**62, whole=True)
         for size in self.hidden:
             check_positive("hidden", size)
         pairs("task_options", self.task_options)
