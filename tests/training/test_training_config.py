@@ -57,6 +57,7 @@ CASES = {
     ),
     "share of more than all": ({"freeze": ("agent=101%",)}, "freeze of 'agent' must be a whole number from 0 up"),
     "freeze": ({"freeze": ("agent=-1",)}, "freeze of 'agent' must be a whole number from 0 up, got -1"),
+    "seeds beyond": ({"first_seed": 2**63 - 1, "seeds": 2}, "first_seed must leave all seeds below"),
     "first_seed": ({"first_seed": 0.5}, "first_seed must be a whole number from 0 up, got 0.5"),
 }
 COUNTS = ("seeds", "frames", "envs", "frames_per_batch", "epochs", "minibatch", "updates", "batch", "replay")

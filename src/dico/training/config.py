@@ -86,7 +86,9 @@ class Config(Settings):
             check_sequence(name, getattr(self, name), of_texts=name in TEXTS)
         check_switch("squash_shared", self.squash_shared)
         check_switch("dial", self.dial)
-        check_number("first_seed", self.first_seed, 0, 2**62, whole=True)
+        check_number("first_seed", self.first_seed, 0, whole=True)
+        if self.first_seed + self.seeds > 2**63:
+            raise ValueError(f"first_seed must leave all seeds below 2**63, got {self.first_seed}")
         for size in self.hidden:
             check_positive("hidden", size)
         pairs("task_options", self.task_options)
