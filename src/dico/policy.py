@@ -69,7 +69,7 @@ class DiCo(Precise):
             ``detached``: not at all; ``straight_through``: in full, the value being the soft one.
         initial: the first training pass takes its estimate from its ``batch``, or the ``desired`` value (alg:cbd): the
             lower bound, else the upper one, else 1, as for ``free`` and for a callable g. The soft update begins with
-            the second.
+            the second. A desired 0 is nothing to start from: there it is the batch's.
         metric: a name in ``dico.METRICS``, or a ``Metric``; its degree p is taken into account.
         members: leading dimensions of the networks' parameters; a population of policies in one module. A state dict
             holds the constraint and the estimate too, and loading one replaces them.

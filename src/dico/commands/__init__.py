@@ -15,6 +15,7 @@ from typing import Any
 from rich.console import Console
 
 from dico import __version__
+from dico._errors import is_out_of_memory
 from dico.commands._output import Output, dropping
 
 COMMANDS = {
@@ -53,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except BrokenPipeError:  # the reader has left
             return 141
         except (ValueError, ImportError, OSError, OverflowError, MemoryError, RuntimeError) as error:
-            if isinstance(error, RuntimeError) and not _is_out_of_memory(error):
+            if isinstance(error, RuntimeError) and not is_out_of_memory(error):
                 raise
             errors.print("error:", style="bold red", end=" ")
             errors.print(_line(error, arguments), markup=False, highlight=False, soft_wrap=True)
@@ -116,17 +117,11 @@ def _line(error: Exception, arguments: Sequence[str]) -> str:
         return f"dico {arguments[0]}, as asked here, needs {str(error).partition(' needs ')[2]}"
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename or 'the system'}: {error.strerror}"
-    if _is_out_of_memory(error):
+    if isinstance(error, MemoryError | RuntimeError):
         return "there is not enough memory for this: ask for less, such as fewer episodes or a coarser resolution"
     if isinstance(error, OverflowError):
         return f"a number is too large: seeds are below 2**63 ({error})"
     return " ".join(str(error).split("\n"))
-
-
-def _is_out_of_memory(error: Exception) -> bool:
-    """Whether a device or the host has none left, told without torch, which may not be there."""
-    kinds = isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError"
-    return kinds or "can't allocate memory" in str(error)
 
 
 def _help(console: Console) -> None:

@@ -33,8 +33,9 @@ NOTEBOOK = "JPY_PARENT_PID"
 LONG = 60.0
 """Seconds of a training from which on it is said beforehand how long it will take."""
 VERY_LONG, SMALL = 600.0, 64
-"""Seconds of a training on a CPU, and units of its layers, for which compiling pays by far (docs/performance.md)."""
+"""Seconds of a training on a CPU, and units of its layers, for which compiling pays (docs/performance-notes.md)."""
 COMPILED = "; begun anew with --stage compiled, which needs a C++ compiler, a fifth to a half less"
+"""What is said then."""
 SILENT = 10.0
 """Seconds of an iteration from which on a rough estimate is given before the first one."""
 IN_A_TABLE, IN_A_LINE = 24, 12

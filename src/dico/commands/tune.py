@@ -175,7 +175,7 @@ def _metric(options: Options) -> str:
                 raise ValueError(f"{name} must be unset here: {why}")
     if options.frames is not None and options.minutes is not None:
         raise ValueError("give one budget, --frames or --minutes, not both")
-    if options.frames is not None and any(text.startswith("frames=") for text in options.settings):
+    if options.frames is not None and "frames" in pairs("settings", options.settings):
         raise ValueError("give either --frames or frames in --settings, not both")
     return options.maximize or options.metric or ""
 

@@ -14,12 +14,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from dico._errors import is_out_of_memory
 from dico._files import write_json
 from dico._processes import python
 from dico.members import Member
 from dico.runs import RunError, load
 from dico.scale.pieces import Driven, Outcome, Piece, Pieces
-from dico.training.blocks import AnyPopulation, is_out_of_memory
+from dico.training.blocks import AnyPopulation
 from dico.training.config import Config
 from dico.training.lock import alone
 from dico.training.machine import machine

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from dico._checks import check_positive
+from dico._errors import is_out_of_memory
 from dico.runs import RunError
 from dico.training.config import Config
 from dico.training.memory import Plan, free_bytes
@@ -120,16 +121,6 @@ def make_population(config: Config, stage: Stage, block: int | None = None) -> A
     if config.dial and block < n_members:
         raise RunError(f"the levels of a dial cannot take turns: all {n_members} members must be on the device at once")
     return Population(config, stage) if block >= n_members else Blocks(config, stage, block)
-
-
-def is_out_of_memory(error: BaseException) -> bool:
-    """Whether a device, or the host, has none left.
-
-    >>> is_out_of_memory(RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 8 bytes"))
-    True
-    """
-    kinds = isinstance(error, torch.OutOfMemoryError | MemoryError) or "can't allocate memory" in str(error)
-    return kinds or (error.__cause__ is not None and is_out_of_memory(error.__cause__))
 
 
 @contextmanager
