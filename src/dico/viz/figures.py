@@ -59,6 +59,9 @@ from dico.viz.style import (
 from dico.viz.trajectories import PICTURES, moments, plot_strip
 from dico.viz.views import aspect_of, extent_within, legend
 
+FLAT = 0.6
+"""Views that are lower than this, in units of their width, have no room for an upright name of their level."""
+
 
 @of_run
 def draw_curves(run: Run, stat: str = "mean", *, seeds: bool = False) -> Figure:
@@ -206,11 +209,12 @@ def draw_trajectories(selection: Selection | Run, seed: int = 0, *, pictures: in
     scenes = [selection.scene(recording, k) for k in range(len(selection.members))]
     extent = extent_within(scenes)
     room = 0.15 if min(lengths) < max(lengths) else 0.05  # to say when an episode ended
+    across = {"rotation": 0, "ha": "right", "va": "center"} if aspect_of(extent) < FLAT else {}
     with use_style():
         figure, axes = panels(len(scenes), pictures, label=room, aspect=aspect_of(extent))
         for row, scene, member in zip(axes, scenes, selection.members, strict=True):
             plot_strip(list(row), scene, steps, extent)
-            row[0].set_ylabel(level_title(selection.run, level_of(selection.run, member), "\n"))
+            row[0].set_ylabel(level_title(selection.run, level_of(selection.run, member), "\n"), **across)
         for each, step in zip(axes[0], steps, strict=True):
             each.set_title(f"step {step}")
         caption(
